@@ -34,7 +34,11 @@ def _steps(owner: str, name: str, value: Any) -> int:
 
 
 class LearningRateSchedule(Cell):
-    """Base of schedules: a subclass defines construct(global_step)."""
+    """Base of schedules: a subclass defines construct(global_step).
+
+    global_step : int Tensor [], the number of the step from 0;   output : float, the rate of that step
+    raises      : NotImplementedError where construct is not defined
+    """
 
     def construct(self, global_step: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define construct(global_step)")

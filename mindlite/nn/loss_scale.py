@@ -74,6 +74,7 @@ class FixedLossScaleUpdateCell(Cell):
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """One step of training: (loss, overflow bool[], scale). Where a gradient is not finite the optimiser is not called.
 
+    network     : Cell, from the inputs to a loss;   optimizer : Cell of nn.optim
     scale_sense : a Cell as above, or the scale itself, a Tensor that stays and that `set_sense_scale` replaces
     raises      : ArgumentError for another scale_sense
     """

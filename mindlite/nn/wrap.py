@@ -188,7 +188,9 @@ class _InParts(Cell):
 class GradAccumulationCell(_InParts):
     """The sum of the losses of micro_size equal parts of a batch, so that their gradients add up.
 
-    `amp.build_train_network`, and so Model, divides the gradient by micro_size.  raises : ShapeError where parts differ
+    network : Cell, from a part of the inputs to a loss;   micro_size : int above 0
+    `amp.build_train_network`, and so Model, divides the gradient by micro_size.
+    raises  : ArgumentError, ValueRangeError for other arguments; ShapeError where a batch does not split
     """
 
     def __init__(self, network: Cell, micro_size: int) -> None:
@@ -197,8 +199,11 @@ class GradAccumulationCell(_InParts):
 
 
 class PipelineCell(_InParts):
-    """As GradAccumulationCell. There is one process, so all stages run in it: stage_config and segment_config name Cells
-    below the network, which is checked.  raises : MissingAttributeError for a name that is none of them
+    """As GradAccumulationCell. There is one process, so all stages run in it.
+
+    network : Cell, from a part of the inputs to a loss;   micro_size : int above 0
+    stage_config, segment_config : dict of names of Cells below the network, which are checked, and ints, or None
+    raises  : MissingAttributeError for a name that is none of them, and as GradAccumulationCell
     """
 
     def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,

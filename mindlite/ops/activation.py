@@ -11,7 +11,7 @@ import math
 import numpy as np
 from ..common.dtype import DTypeLike
 
-from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
@@ -88,7 +88,16 @@ def selu(input_x: TensorLike) -> Tensor:
 
 
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). source : Barron 2017"""
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)), element by element.
+
+    x      : Tensor of real dtype, any shape; integers become float32
+    alpha  : float, not 0
+    out    : float, of x's shape
+    raises : ValueRangeError for alpha 0, DTypeError for complex numbers
+    source : Barron 2017, "Continuously differentiable exponential linear units"
+    """
+    if isinstance(alpha, (int, float)) and alpha == 0:
+        raise ValueRangeError("celu: alpha is not 0")
     return elu(x / alpha, alpha=1.0) * alpha
 
 
@@ -177,7 +186,12 @@ def softplus(input: TensorLike, *, beta: float = 1, threshold: float = 20):
 
 @_smooth
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(input)) without overflow."""
+    """log(sigmoid(input)) = -log(1 + exp(-input)), without overflow.
+
+    input  : Tensor of real dtype, any shape; integers become float32
+    out    : float, of input's shape, below 0
+    raises : DTypeError for complex numbers
+    """
     return -softplus(-input, beta=1, threshold=float("inf"))
 
 
@@ -195,15 +209,25 @@ def gelu_erf(input: TensorLike) -> Tensor:
 
 @_smooth
 def gelu_tanh(input: Tensor) -> Tensor:
-    """The approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x ** 3))) of gelu.
+    """An approximation of GELU: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x ** 3))), x being input.
 
-    source : Hendrycks and Gimpel 2016
+    input  : Tensor of real dtype, any shape; integers become float32
+    out    : float, of input's shape
+    raises : DTypeError for complex numbers
+    source : Hendrycks and Gimpel 2016, section 2
     """
     return input * (tanh((input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)) + 1) * 0.5
 
 
 def gelu(input: TensorLike, approximate: str = "none") -> Tensor:
-    """input * Phi(input); approximate is "none" (by erf) or "tanh". raises : ArgumentError for another name"""
+    """input * Phi(input), Phi being the distribution function of the normal distribution.
+
+    input  : Tensor or number of real dtype, any shape; integers become float32
+    approximate : "none" (by erf) or "tanh" (gelu_tanh)
+    out    : float, of input's shape
+    raises : ArgumentError for another approximate, DTypeError for complex numbers
+    source : Hendrycks and Gimpel 2016
+    """
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
     return gelu_tanh(input) if approximate == "tanh" else gelu_erf(input)
@@ -211,13 +235,25 @@ def gelu(input: TensorLike, approximate: str = "none") -> Tensor:
 
 @_smooth
 def hardsigmoid(input: Tensor) -> Tensor:
-    """relu6(input + 3) / 6."""
+    """relu6(input + 3) / 6: 0 up to -3, 1 from 3 on, a line between.
+
+    input  : Tensor of real dtype, any shape; integers become float32
+    out    : float, of input's shape
+    raises : DTypeError for complex numbers
+    source : Courbariaux, Bengio, David 2015, in the form of Howard et al. 2019
+    """
     return relu6(input + 3) / 6
 
 
 @_smooth
 def hardswish(input: Tensor) -> Tensor:
-    """input * relu6(input + 3) / 6. source : Howard et al. 2019"""
+    """input * relu6(input + 3) / 6.
+
+    input  : Tensor of real dtype, any shape; integers become float32
+    out    : float, of input's shape
+    raises : DTypeError for complex numbers
+    source : Howard et al. 2019, "Searching for MobileNetV3"
+    """
     return input * relu6(input + 3) / 6
 
 
@@ -319,7 +355,13 @@ def softmax(input: TensorLike, axis: int = -1, *, dtype: DTypeLike | None = None
 
 
 def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
-    """log(softmax(logits)) along `axis`."""
+    """log(softmax(logits)) along `axis`: logits - log(sum(exp(logits))), without overflow.
+
+    logits : Tensor of real dtype; integers become float32
+    axis   : int
+    out    : float, of logits' shape
+    raises : DTypeError for complex numbers, ValueRangeError for an axis outside
+    """
     return log_softmax_along(logits, axis=axis)
 
 
@@ -329,7 +371,17 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Ten
 
 
 def glu(x: Tensor, axis: int = -1) -> Tensor:
-    """The first half of x along `axis` times the sigmoid of the second. raises : ShapeError for an odd size"""
+    """The first half of x along `axis`, times the sigmoid of the second.
+
+    x      : Tensor of real dtype
+    axis   : int, of an even size
+    out    : float Tensor, half as large along the axis
+    raises : ShapeError for an odd size or a tensor without axes, ValueRangeError for an axis outside
+    source : Dauphin et al. 2017, "Language modeling with gated convolutional networks"
+    """
+    x = as_operand(x)
+    if not x.shape:
+        raise ShapeError("glu: a tensor without axes has no halves")
     axis = normal_axis("glu", axis, x.ndim)
     half = x.shape[axis] // 2
     require("==", half * 2, x.shape[axis], lambda: ShapeError("glu: the axis has an odd size",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..common.errors import ShapeError
+from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape
@@ -32,7 +32,10 @@ def _wanted(name, x, output_size, axes):
     wanted = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * axes
     if len(wanted) != axes:
         raise ShapeError(f"{name}: output_size is an int or {axes} of them", note=repr(output_size))
-    return tuple(n if w is None else as_size(name, w) for w, n in zip(wanted, x.shape[-axes:]))
+    sizes = tuple(n if w is None else as_size(name, w) for w, n in zip(wanted, x.shape[-axes:]))
+    if any(isinstance(n, int) and n < 1 for n in sizes):
+        raise ValueRangeError(f"{name}: a size of the result is at least 1", note=repr(output_size))
+    return sizes
 
 
 def _parts(n, count):
@@ -77,7 +80,14 @@ def adaptive_max_pool2d(input: TensorLike, output_size: Any, return_indices: boo
 
 
 def adaptive_max_pool3d(input: TensorLike, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each part of the volume input[.., D, H, W]; with return_indices also their places."""
+    """The largest element of each part of a volume that is cut into output_size parts, of nearly equal sizes.
+
+    input  : Tensor [N, C, D, H, W] or [C, D, H, W]
+    output_size : int or three of them, 1 or more; None keeps a size
+    return_indices : bool; True gives the places too, int64, counted in row-major order of a volume
+    out    : Tensor [N, C, *output_size] or [C, *output_size], or (values, places)
+    raises : ShapeError for another rank or number of sizes, ValueRangeError for a size below 1
+    """
     return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
 
 

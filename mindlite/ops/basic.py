@@ -305,9 +305,12 @@ def _broadcast_to_prepare(args, attrs):
 
 @primitive(prepare=_broadcast_to_prepare)
 def broadcast_to(x: TensorLike, *, shape: Sequence[int]):
-    """Axes of size 1, and missing leading ones, repeated to `shape`; -1 keeps a size.
+    """A tensor repeated to a shape: axes of size 1, and missing ones in front, get the size that is wanted.
 
-    raises : ShapeError if another size would have to change
+    x      : Tensor of any dtype
+    shape  : ints; -1 keeps the size of an axis that x has
+    out    : Tensor of the shape
+    raises : ShapeError if another size would have to change, or for -1 where x has no axis
     """
 
 
@@ -317,6 +320,8 @@ def broadcast_to_infer(x, *, shape):
     error = lambda: ShapeError(f"broadcast_to: x does not broadcast to {list(shape)}", note=f"x: {x}")  # noqa: E731
     if lead < 0:
         raise error()
+    for want in shape[:lead]:
+        require(">=", want, 0, error)
     for have, want in zip(x.shape, shape[lead:]):
         if not (isinstance(have, int) and have == 1):
             require("==", have, want, error)

@@ -14,7 +14,8 @@ import math
 import numpy as np
 from ..common.tensor import Tensor, TensorLike
 
-from .define import elementwise, to_float
+from .define import documented, elementwise, to_float
+from .special import REAL_ARGUMENT
 
 _NEAR, _SAMPLES, _SERIES = 25.0, 128, 3.0        # where the asymptotic series begins; samples of a turn; the power series
 _EULER = 0.57721566490153286061
@@ -155,41 +156,92 @@ def bessel_k_of(x, *, n, scaled):
     below."""
 
 
+_ORDER = documented(x=REAL_ARGUMENT)
+
+
+@_ORDER
 def bessel_j0(x: TensorLike) -> Tensor:
-    """The Bessel function of the first kind of order 0."""
+    """The Bessel function of the first kind of order 0.
+
+    {x}
+    out    : float, of x's shape
+    source : Abramowitz and Stegun 9.1
+    """
     return bessel_j_of(x, n=0)
 
 
+@_ORDER
 def bessel_j1(x: TensorLike) -> Tensor:
-    """The Bessel function of the first kind of order 1."""
+    """The Bessel function of the first kind of order 1.
+
+    {x}
+    out    : float, of x's shape
+    source : Abramowitz and Stegun 9.1
+    """
     return bessel_j_of(x, n=1)
 
 
+@_ORDER
 def bessel_y0(x: TensorLike) -> Tensor:
-    """The Bessel function of the second kind of order 0; -inf at 0, NaN below."""
+    """The Bessel function of the second kind of order 0.
+
+    {x}
+    out    : float, of x's shape; -inf at 0, NaN below
+    source : Abramowitz and Stegun 9.1
+    """
     return bessel_y_of(x, n=0)
 
 
+@_ORDER
 def bessel_y1(x: TensorLike) -> Tensor:
-    """The Bessel function of the second kind of order 1; -inf at 0, NaN below."""
+    """The Bessel function of the second kind of order 1.
+
+    {x}
+    out    : float, of x's shape; -inf at 0, NaN below
+    source : Abramowitz and Stegun 9.1
+    """
     return bessel_y_of(x, n=1)
 
 
+@_ORDER
 def bessel_k0(x: TensorLike) -> Tensor:
-    """The modified Bessel function of the second kind of order 0; inf at 0, NaN below."""
+    """The modified Bessel function of the second kind of order 0.
+
+    {x}
+    out    : float, of x's shape; inf at 0, NaN below
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_k_of(x, n=0, scaled=False)
 
 
+@_ORDER
 def bessel_k0e(x: TensorLike) -> Tensor:
-    """bessel_k0(x) * exp(x)."""
+    """The modified Bessel function of the second kind of order 0 times exp(x).
+
+    {x}
+    out    : float, of x's shape; inf at 0, NaN below
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_k_of(x, n=0, scaled=True)
 
 
+@_ORDER
 def bessel_k1(x: TensorLike) -> Tensor:
-    """The modified Bessel function of the second kind of order 1; inf at 0, NaN below."""
+    """The modified Bessel function of the second kind of order 1.
+
+    {x}
+    out    : float, of x's shape; inf at 0, NaN below
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_k_of(x, n=1, scaled=False)
 
 
+@_ORDER
 def bessel_k1e(x: TensorLike) -> Tensor:
-    """bessel_k1(x) * exp(x)."""
+    """The modified Bessel function of the second kind of order 1 times exp(x).
+
+    {x}
+    out    : float, of x's shape; inf at 0, NaN below
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_k_of(x, n=1, scaled=True)

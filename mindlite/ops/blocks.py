@@ -53,9 +53,13 @@ def pixel_unshuffle(input: TensorLike, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
-    """The channels [.., g n, H, W] as n g: the first of each group, the second of each, ..
+    """Channels of groups exchanged: the first of each group, the second of each, and so on.
 
-    raises : ValueRangeError where `groups` does not divide the channels
+    x      : Tensor [.., C, H, W]
+    groups : int that divides C
+    out    : Tensor like x
+    raises : ShapeError for fewer than three axes, ValueRangeError where groups does not divide the channels
+    source : Zhang et al. 2018, "ShuffleNet"
     """
     x, groups = _picture("channel_shuffle", x), as_size("channel_shuffle", groups)
     *lead, channels, height, width = x.shape
@@ -74,7 +78,13 @@ def space_to_depth(x: Tensor, block_size: int) -> Tensor:
 
 
 def depth_to_space(x: Tensor, block_size: int) -> Tensor:
-    """The inverse of space_to_depth."""
+    """The inverse of space_to_depth: blocks of channels laid out as pixels.
+
+    x      : Tensor [N, b b C, H, W] for b = block_size; the place in a block is the outer part of the channel
+    block_size : int, 1 or more
+    out    : Tensor [N, C, H b, W b]
+    raises : ShapeError for fewer than four axes, ValueRangeError where b b does not divide the channels
+    """
     x, b = _picture("depth_to_space", x, 4), as_size("depth_to_space", block_size)
     batch, channels, height, width = x.shape
     kept = _divided("depth_to_space", channels, b * b, "a channel axis")
@@ -115,7 +125,15 @@ def space_to_batch_nd(input_x: TensorLike, block_size: Any, paddings: Any) -> Te
 
 
 def batch_to_space_nd(input_x: TensorLike, block_shape: Ints, crops: Any) -> Tensor:
-    """The inverse of space_to_batch_nd; crops : how many elements to leave out (before, after) along each last axis."""
+    """The inverse of space_to_batch_nd: parts of the batch laid out along the last axes.
+
+    input_x : Tensor [b1 b2 .. N, .., s1, s2, ..]
+    block_shape : int or ints, the sizes b of a block along the last axes
+    crops  : (before, after) of each last axis, ints: how many elements are left out
+    out    : Tensor [N, .., s1 b1 - before - after, ..]
+    raises : ArgumentError where sizes and crops are not as many, ValueRangeError where the blocks do not divide the batch,
+             ShapeError where the crops are larger than an axis
+    """
     x = as_operand(input_x)
     block, ends = _settings("batch_to_space_nd", x.ndim, block_shape, crops)
     kept, count = x.ndim - len(block), x.shape[0]

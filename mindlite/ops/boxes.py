@@ -66,9 +66,16 @@ def bounding_box_encode(anchor_box: TensorLike, groundtruth_box: TensorLike, mea
 
 def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Sequence[int], means: Any = (0.0, 0.0, 0.0, 0.0),
                         stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: float = 0.016) -> Tensor:
-    """The boxes that bounding_box_encode gave as `deltas`, kept inside a picture of max_shape = (height, width).
+    """The boxes whose offsets from anchors bounding_box_encode gave, kept inside a picture.
 
-    wh_ratio_clip : logarithms of ratios of sides are kept within that of this number
+    anchor_box : Tensor [N, 4]: (x0, y0, x1, y1)
+    deltas : Tensor [N, 4]: the centre's offset in widths and heights, logarithms of the ratios of sides
+    max_shape : (height, width) of the picture
+    means, stds : four floats each, by which the offsets were normalised
+    wh_ratio_clip : float; logarithms of ratios of sides are kept within that of this number
+    out    : Tensor [N, 4]
+    raises : ShapeError for other shapes, ValueRangeError for other numbers of means and stds
+    source : Girshick et al. 2014, appendix C
     """
     means, stds = _numbers("bounding_box_decode", "means", means), _numbers("bounding_box_decode", "stds", stds)
     height, width = _numbers("bounding_box_decode", "max_shape", max_shape, 2)
@@ -83,9 +90,16 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Sequence[
 
 
 def check_valid(bboxes: TensorLike, img_metas: TensorLike) -> Tensor:
-    """bool[N] : whether a box lies in the picture. img_metas : (height, width, ratio), the borders are
-    height * ratio - 1 and width * ratio - 1."""
+    """Whether each box lies in its picture.
+
+    bboxes : Tensor [N, 4]: (x0, y0, x1, y1)
+    img_metas : Tensor [3] or three numbers: (height, width, ratio); the borders are 0, width * ratio - 1 and height * ratio - 1
+    out    : bool [N]
+    raises : ShapeError for other shapes
+    """
     boxes, meta = _boxes("check_valid", "bboxes", bboxes), as_operand(img_metas)
+    if tuple(meta.shape) != (3,):
+        raise ShapeError("check_valid: img_metas is (height, width, ratio)", note=f"img_metas: {list(meta.shape)}")
     height, width = (meta[i] * meta[2] - 1 for i in range(2))
     starts = logical_and(greater_equal(boxes[:, 0], 0), greater_equal(boxes[:, 1], 0))
     ends = logical_and(less_equal(boxes[:, 2], width), less_equal(boxes[:, 3], height))

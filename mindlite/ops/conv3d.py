@@ -8,7 +8,7 @@ in its place along the depth.
 from __future__ import annotations
 
 from ..common.annotations import Ints
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape, transpose
@@ -59,10 +59,19 @@ def _with_bias(out, bias):
 
 def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
-    """3-D convolution of input[N, C, D, H, W] with weight[O, C/groups, KD, KH, KW], plus bias[O].
+    """3-D convolution (cross-correlation) of volumes, plus bias.
 
-    pad_mode : "valid", "same" or "pad"; padding (an int, three for depth, height, width, or six) goes with "pad"
-    raises   : ShapeError for operands that do not fit, ValueRangeError for an unknown mode
+    input  : float Tensor [N, C, D, H, W]
+    weight : float Tensor [O, C / groups, KD, KH, KW]
+    bias   : Tensor [O], or None
+    stride, dilation : int or three of them, 1 or more
+    pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
+    padding : int, three (depth, height, width) or six of them, 0 or more, with pad_mode "pad"
+    groups : int that divides C and O
+    out    : Tensor [N, O, OD, OH, OW], each size (n + padding - (k - 1) dilation - 1) // stride + 1
+    raises : ShapeError for operands that do not fit or a window larger than the padded axis, ValueRangeError for other settings,
+             DTypeError for integers and bools
+    source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
     x, w = _operands("conv3d", input, weight)
     kernel, groups = tuple(w.shape[2:]), as_size("conv3d", groups)
@@ -83,9 +92,21 @@ def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
 def conv3d_transpose(inputs: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1,
                      pad_mode: str = "valid", padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1,
                      group: int = 1) -> Tensor:
-    """The transpose of conv3d: inputs[N, C, D, H, W], weight[C, O/group, KD, KH, KW], plus bias[O].
+    """The transpose of conv3d: what its gradient does to the result, plus bias.
 
-    out size : (D - 1) * stride + (KD - 1) * dilation + 1 - padding + output_padding; "same": D * stride
+    inputs : float Tensor [N, C, D, H, W]
+    weight : float Tensor [C, O / group, KD, KH, KW]
+    bias   : Tensor [O], or None
+    stride, dilation : int or three of them, 1 or more
+    pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
+    padding : int, three (depth, height, width) or six of them: what is taken off, with pad_mode "pad"
+    output_padding : int or three of them, below stride: what is added at the ends; 0 with "same"
+    group  : int that divides C and O
+    out    : Tensor [N, O, OD, OH, OW], each size (n - 1) stride + (k - 1) dilation + 1 - padding + output_padding, or n stride
+             ("same")
+    raises : ShapeError for operands that do not fit or an output_padding that no input of the convolution has, ValueRangeError
+             for other settings, DTypeError for integers and bools
+    source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
     name = "conv3d_transpose"
     x, w = _operands(name, inputs, weight)
@@ -93,6 +114,8 @@ def conv3d_transpose(inputs: TensorLike, weight: TensorLike, bias: TensorLike | 
     steps, rates = triple(name, "stride", stride), triple(name, "dilation", dilation)
     extra = tuple(output_padding)[-3:] if isinstance(output_padding, (tuple, list)) else (output_padding,) * 3
     if str(pad_mode).lower() == "same":
+        if any(extra):
+            raise ValueRangeError(f"{name}: output_padding goes with pad_mode 'pad' and 'valid', not 'same'")
         size = tuple(m * s for m, s in zip(x.shape[2:], steps))
         sides = sides_of(name, "same", 0, size, kernel, steps, rates)
     else:

@@ -110,8 +110,14 @@ def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0
 
 
 def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
-    """int32 : between which of the rising `boundaries` (a list) each element lies: the number of those that are less than
-    it, with right=True less or equal."""
+    """The number of boundaries that are less than each element: between which of them it lies.
+
+    input  : Tensor of real dtype, any shape
+    boundaries : list or tuple of numbers in rising order; of others the result has no meaning
+    right  : bool; True counts equal boundaries, too
+    out    : int32 of input's shape
+    raises : ArgumentError for boundaries that are no list, ShapeError for nested ones
+    """
     if not isinstance(boundaries, (list, tuple)):
         raise ArgumentError(f"bucketize: boundaries are a list, not {type(boundaries).__name__}")
     return searchsorted(as_operand(list(boundaries)), input, out_int32=True, right=right)
@@ -153,8 +159,17 @@ def cartesian_prod(*inputs: Any) -> Tensor:
 
 
 def combinations(input: TensorLike, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Each choice of r elements of a vector in its order, as itertools.combinations: [count, r]."""
-    x = _vector("combinations", input)
+    """Each choice of r elements of a vector, in its order.
+
+    input  : Tensor [n], any dtype
+    r      : int, 1 or more
+    with_replacement : bool; True chooses an element several times, too
+    out    : Tensor [count, r], in the order of itertools.combinations
+    raises : ShapeError for what is no vector, ValueRangeError for r below 1
+    """
+    x, r = _vector("combinations", input), as_size("combinations", r)
+    if r < 1:
+        raise ValueRangeError(f"combinations: at least one element is wanted, not {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = list(choose(range(x.shape[0]), r))
     if not chosen:

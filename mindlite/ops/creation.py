@@ -37,6 +37,8 @@ def constant_tensor(*, shape, value, dtype):
 def full_infer(*, shape, value, dtype):
     for size in shape:
         require(">=", size, 0, lambda: ShapeError("full: a size is negative", note=str(list(shape))))
+    if dtype.kind in "ui" and not dtype.limits.min <= value <= dtype.limits.max:
+        raise ValueRangeError(f"full: {dtype.name} does not hold {value}")
     return AbstractTensor(dtype, shape)
 
 
@@ -71,10 +73,15 @@ sbp_rule(room, lambda *, shape, **attrs: "->" + letters(len(shape)), local=local
 # ---------------------------------------------------------------- constants
 
 def full(size: Ints, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of shape `size` filled with a number, or with a tensor of one element.
+    """A tensor filled with one number.
 
-    dtype  : by default the number's own (float32, int64, bool)
-    raises : ShapeError for a negative size
+    size   : int, ints, or an int Tensor of one axis: the shape
+    fill_value : a number, or a Tensor that broadcasts to the shape
+    dtype  : by default that of fill_value: int64, float32, bool or complex64 of a number; a fraction given for an integer
+             dtype is cut
+    out    : Tensor of the shape
+    raises : ShapeError for a negative size, ArgumentError for one that is no int, ValueRangeError for a number that an integer
+             dtype does not hold
     """
     shape = as_shape("full", size)
     if is_array(fill_value) or not isinstance(fill_value, (bool, int, float, complex)):
@@ -94,9 +101,17 @@ def ones(shape: Ints, dtype: DTypeLike | None = None) -> Tensor:
     return full(shape, 1, dtype=dtype or dt.float32)
 
 
-def full_like(input: Tensor, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of input's shape, and dtype unless another is given, filled with a number."""
-    return full(tuple(input.shape), fill_value, dtype=dtype or dtype_of(input))
+def full_like(input: TensorLike, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
+    """A tensor of another's shape, filled with one number.
+
+    input  : Tensor, of which shape and dtype are taken
+    fill_value : a number, or a Tensor that broadcasts to the shape; a fraction is cut for an integer dtype
+    dtype  : by default that of input
+    out    : Tensor of input's shape
+    raises : ValueRangeError for a number that an integer dtype does not hold
+    """
+    x = as_operand(input)
+    return full(tuple(x.shape), fill_value, dtype=dtype or dtype_of(x))
 
 
 def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -110,8 +125,14 @@ def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
 
 
 def empty(*size: Any, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor whose elements do not matter; they are zeros here."""
-    return zeros(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size, dtype)
+    """A tensor whose elements do not matter; here they are zeros.
+
+    size   : ints, one tuple or list of them, or an int Tensor of one axis: the shape
+    dtype  : float32 by default
+    out    : Tensor of the shape
+    raises : ShapeError for a negative size, ArgumentError for one that is no int
+    """
+    return zeros(size[0] if len(size) == 1 else size, dtype)
 
 
 # ---------------------------------------------------------------- ranges
@@ -153,13 +174,27 @@ def _is_whole(x):
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike | None = None) -> Tensor:
-    """`steps` numbers from start to end at equal distances, both included; float32 by default.
+    """Numbers at equal distances from start to end, both included: start + k (end - start) / (steps - 1).
 
-    raises : ValueRangeError for steps < 1
+    start, end : numbers, or Tensors without axes
+    steps  : int, how many
+    dtype  : of the result; by default start's if that is a float or complex Tensor, else float32. It is computed in float64;
+             fractions are cut for an integer dtype
+    out    : Tensor [steps]
+    raises : ValueRangeError for steps below 1, ArgumentError for steps that are no int, ShapeError for a Tensor with axes
     """
-    steps = as_size("linspace", steps)
-    require(">=", steps, 1, lambda: ValueRangeError(f"linspace: {steps} steps"))
-    made = dt.dtype(dtype) if dtype is not None else dtype_of(start) if is_array(start) else dt.float32
+    return _spaced("linspace", start, end, steps, dtype)
+
+
+def _spaced(name, start, end, steps, dtype):
+    steps = as_size(name, steps)
+    require(">=", steps, 1, lambda: ValueRangeError(f"{name}: {steps} steps"))
+    for bound in (start, end):
+        if is_array(bound) and tuple(bound.shape) != ():
+            raise ShapeError(f"{name}: start and end are numbers or tensors without axes", note=f"{list(bound.shape)}")
+    made = dt.dtype(dtype) if dtype is not None else dt.float32
+    if dtype is None and is_array(start) and dtype_of(start).kind in "fc":
+        made = dtype_of(start)
     index = cast(iota(steps), dtype=dt.float64)
     if isinstance(steps, int) and steps == 1:
         return cast_to(index + start, made)
@@ -169,8 +204,16 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike | None = None
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10, *, dtype: DTypeLike | None = None) -> Tensor:
-    """base ** x for x in linspace(start, end, steps)."""
-    return cast_to(base ** linspace(start, end, steps, dtype=dt.float64), dt.dtype(dtype or dt.float32))
+    """base ** x for the x of linspace(start, end, steps).
+
+    start, end : numbers, or Tensors without axes: exponents
+    steps  : int, how many
+    base   : float; of a negative base only whole powers are numbers, others are NaN
+    dtype  : of the result, float32 by default; it is computed in float64
+    out    : Tensor [steps]
+    raises : ValueRangeError for steps below 1, ArgumentError for steps that are no int, ShapeError for a Tensor with axes
+    """
+    return cast_to(base ** _spaced("logspace", start, end, steps, dt.float64), dt.dtype(dtype or dt.float32))
 
 
 # ---------------------------------------------------------------- matrices
@@ -181,9 +224,19 @@ def _grid(rows, columns):
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """The identity matrix of n rows and m columns (n by default); float32 by default."""
+    """The identity matrix: ones on the main diagonal, zeros elsewhere.
+
+    n      : int, the number of rows
+    m      : int, the number of columns, n by default
+    dtype  : float32 by default
+    out    : Tensor [n, m]
+    raises : ShapeError for a negative size, ArgumentError for one that is no int
+    """
     n = as_size("eye", n)
-    rows, columns = _grid(n, n if m is None else as_size("eye", m))
+    m = n if m is None else as_size("eye", m)
+    for size in (n, m):
+        require(">=", size, 0, lambda size=size: ShapeError(f"eye: a size is negative, {size}"))
+    rows, columns = _grid(n, m)
     return cast(equal(rows, columns), dtype=dtype or dt.float32)
 
 

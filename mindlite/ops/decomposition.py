@@ -13,14 +13,13 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
-from .arithmetic import abs, sign
 from .axes import broadcast_shapes
 from .basic import batched, reshape, sum_to
 from .complex_numbers import conj
 from .creation import eye, tril, triu
 from .define import as_operand, promote_operands
-from .elementary import log
 from .linalg import batch_matmul
+from .logic import less, where
 from .reduction import sum
 from .sbp import elementwise_spec, sbp_rule
 from .structure import swapaxes
@@ -329,26 +328,55 @@ def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
 
 
 def logdet(input: TensorLike) -> Tensor:
-    """The logarithm of each determinant: NaN where it is negative, -inf where it is 0."""
+    """The logarithm of each determinant.
+
+    input  : float Tensor [.., n, n]
+    out    : Tensor [..] of its dtype; -inf where the determinant is 0, NaN where it is negative
+    raises : DTypeError for what is no float, ShapeError for what is not square; its gradient: ValueRangeError for a singular
+             matrix
+    source : LU factors by LAPACK's getrf, through NumPy
+    """
     signs, logarithm = sign_and_log_determinant(input)
-    return logarithm + log(signs) * abs(sign(signs))
+    return logarithm + where(less(signs, 0), float("nan"), 0.0)
 
 
 def cholesky(input_x: TensorLike, upper: bool = False) -> Tensor:
-    """Cholesky's factor of each symmetric positive definite matrix: lower triangular, or upper."""
+    """The triangular L with L L^T = A of each symmetric positive definite matrix A.
+
+    input_x : float Tensor [.., n, n]; (A + A^T) / 2 is factored
+    upper  : bool; True gives the upper triangular L^T
+    out    : Tensor [.., n, n] of its dtype; the diagonal is positive
+    raises : DTypeError for what is no float, ShapeError for what is not square, ValueRangeError (when run) for a matrix that is
+             not positive definite
+    source : LAPACK's potrf, through NumPy; gradient: Murray 2016, "Differentiation of the Cholesky decomposition"
+    """
     lower = cholesky_factor(input_x)
     return turned(lower) if upper else lower
 
 
 def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -> Tensor:
-    """The solution of A out = input, where input2 is Cholesky's factor of A."""
+    """The solution X of A X = B by Cholesky's factor of A.
+
+    input  : float Tensor B [.., n, k]
+    input2 : float Tensor [.., n, n], the factor; its other triangle is not read
+    upper  : bool; whether the factor is upper triangular
+    out    : Tensor [.., n, k]
+    raises : ShapeError for sizes that do not fit, ValueRangeError (when run) for a zero on the diagonal
+    source : two triangular systems (Golub and Van Loan 2013, section 4.2), solved by LAPACK's gesv
+    """
     factor = triu(as_operand(input2)) if upper else tril(as_operand(input2))
     first, second = (turned(factor), factor) if upper else (factor, turned(factor))
     return linear_solve(second, linear_solve(first, input))
 
 
 def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
-    """The inverse of A from its Cholesky factor."""
+    """The inverse of A from Cholesky's factor of A.
+
+    input_x : float Tensor [.., n, n], the factor; its other triangle is not read
+    upper  : bool; whether the factor is upper triangular
+    out    : Tensor [.., n, n]
+    raises : ShapeError for what is not square, ValueRangeError (when run) for a zero on the diagonal
+    """
     x = as_operand(input_x)
     return cholesky_solve(eye(x.shape[-1], x.shape[-1], x.dtype), x, upper)
 

@@ -36,13 +36,29 @@ def _range(rows, columns, offset):
 
 
 def diagonal(input: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The elements [.., i, i + offset] of the axes dim1 and dim2, as a new last axis."""
+    """The elements [.., i, i + offset] of two axes, as a new last axis.
+
+    input  : Tensor of two axes or more, any dtype
+    offset : int; above 0 a diagonal over the main one, below 0 one under it
+    dim1, dim2 : int, the two axes, of which dim1 counts the rows
+    out    : Tensor: the other axes of input, then the diagonal; empty where the offset leaves the matrix
+    raises : ShapeError for fewer than two axes or the same axis twice, ValueRangeError for an axis outside
+    """
     flat, rows, columns = _flat("diagonal", as_operand(input), dim1, dim2)
     return getitem(flat, (..., _range(rows, columns, offset)))
 
 
 def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """`input` with `src` on that diagonal."""
+    """`input` with `src` written on a diagonal; see `diagonal`.
+
+    input  : Tensor of two axes or more, any dtype
+    src    : Tensor or number that broadcasts to the diagonal; it is cast to input's dtype
+    offset : int; above 0 a diagonal over the main one, below 0 one under it
+    dim1, dim2 : int, the two axes, of which dim1 counts the rows
+    out    : Tensor like input
+    raises : ShapeError for fewer than two axes, the same axis twice or a src that does not fit, ValueRangeError for an
+             axis outside
+    """
     input = as_operand(input)
     flat, rows, columns = _flat("diagonal_scatter", input, dim1, dim2)
     written = setitem(flat, (..., _range(rows, columns, offset)), cast_to(as_operand(src), dtype_of(input)))
@@ -50,17 +66,37 @@ def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: 
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices whose diagonals are the last axis of `input`."""
+    """Matrices of zeros whose diagonals are the last axis of `input`.
+
+    input  : Tensor [.., n], any dtype
+    offset : int; above 0 the diagonal over the main one, below 0 the one under it
+    dim1, dim2 : int, the axes of rows and columns in the result
+    out    : Tensor: the axes before the last, with two axes of size n + |offset| at dim1 and dim2
+    raises : ShapeError for a tensor without axes or the same axis twice, ValueRangeError for an axis outside
+    """
     input = as_operand(input)
+    if not input.shape:
+        raise ShapeError("diag_embed: a tensor without axes is no diagonal")
+    axes = normal_axis("diag_embed", dim1, input.ndim + 1), normal_axis("diag_embed", dim2, input.ndim + 1)
+    if axes[0] == axes[1]:
+        raise ShapeError("diag_embed: the two axes are the same", note=f"dim1: {dim1}, dim2: {dim2}")
     n = input.shape[-1] + abs(offset)
     flat = zeros(input.shape[:-1] + (n * n,), dtype_of(input))
     matrix = reshape(setitem(flat, (..., _range(n, n, offset)), input), shape=input.shape[:-1] + (n, n))
     return movedim(matrix, (-2, -1), (dim1, dim2))
 
 
-def diag(input: Tensor) -> Tensor:
-    """A matrix with the vector `input` on its diagonal, or the diagonal of a matrix."""
-    return diagonal(input) if input.ndim > 1 else diag_embed(input)
+def diag(input: TensorLike) -> Tensor:
+    """The matrix with a vector on its diagonal, or the diagonal of a matrix.
+
+    input  : Tensor [n] or [m, n], any dtype
+    out    : Tensor [n, n], or [min(m, n)]
+    raises : ShapeError for other ranks
+    """
+    x = as_operand(input)
+    if x.ndim not in (1, 2):
+        raise ShapeError("diag: a vector or a matrix is wanted", note=f"input: {list(x.shape)}", hint="diag_embed, diagonal")
+    return diagonal(x) if x.ndim == 2 else diag_embed(x)
 
 
 def trace(input: TensorLike) -> Tensor:

@@ -44,6 +44,18 @@ def _shape(name, shape, *parameters):
     return broadcast_shapes(name, as_shape(name, shape), *(tuple(getattr(p, "shape", ())) for p in parameters))
 
 
+def _check_positive(name, **parameters):
+    for parameter, value in parameters.items():
+        if isinstance(value, (int, float)) and not value > 0:
+            raise ValueRangeError(f"{name}: {parameter} is positive, not {value}")
+
+
+def _like(name, x, made):
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"{name}: does not make {dtype_of(x).name}", hint="x is float")
+    return cast_to(made, dtype_of(x))
+
+
 def _open(shape, seed, dtype=dt.float32):
     """Uniform numbers in (0, 1): without the ends."""
     return maximum(rand(shape, dtype=dtype, seed=seed), 5.9604645e-08 / 2)
@@ -61,7 +73,15 @@ def _below_one(x):
 
 
 def laplace(shape: Sequence[int], mean: TensorLike, lambda_param: TensorLike, seed: int | None = None) -> Tensor:
-    """Numbers of the density exp(-abs(x - mean) / lambda_param) / (2 lambda_param); parameters are broadcast with shape."""
+    """Numbers of Laplace's distribution, of the density exp(-|x - mean| / lambda_param) / (2 lambda_param).
+
+    shape  : int or ints
+    mean, lambda_param : numbers, or Tensors, with whose shapes `shape` is broadcast; lambda_param is above 0
+    seed   : int for the same numbers each time, a Generator, or None for the global stream
+    out    : float32 of the broadcast shape
+    raises : ValueRangeError for a lambda_param that is a number and not positive, ShapeError where the shapes do not broadcast
+    """
+    _check_positive("laplace", lambda_param=lambda_param)
     return standard_laplace(_shape("laplace", shape, mean, lambda_param), seed) * lambda_param + mean
 
 
@@ -136,8 +156,17 @@ def _standard_gamma(shape, alpha, seed):
 
 
 def gamma(shape: Sequence[int], alpha: TensorLike, beta: TensorLike, seed: int | None = None) -> Tensor:
-    """Numbers of the density beta^alpha x^(alpha-1) exp(-beta x) / Gamma(alpha), float32; parameters are broadcast with
-    shape. raises : nothing for alpha <= 0: NaN"""
+    """Numbers of the gamma distribution, of the density beta ** alpha x ** (alpha - 1) exp(-beta x) / Gamma(alpha).
+
+    shape  : int or ints
+    alpha, beta : numbers above 0, or Tensors, with whose shapes `shape` is broadcast
+    seed   : int for the same numbers each time, a Generator, or None for the global stream
+    out    : float32 of the broadcast shape; NaN where an alpha in a Tensor is not positive
+    raises : ValueRangeError for a number that is not positive, ShapeError where the shapes do not broadcast
+    gradient: by alpha, that of the quantiles
+    source : Marsaglia and Tsang 2000; gradient: Figurnov, Mohamed, Mnih 2018
+    """
+    _check_positive("gamma", alpha=alpha, beta=beta)
     alpha, beta = (cast_to(as_operand(p, dt.float64), dt.float64) for p in (alpha, beta))
     made = _standard_gamma(_shape("gamma", shape, alpha, beta), alpha, seed) / beta
     return cast(made, dtype=dt.float32)
@@ -178,19 +207,26 @@ def cauchy(x: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """A Tensor like x of numbers with the density sigma / (pi ((n - median)^2 + sigma^2))."""
     x = as_operand(x)
     made = tan(math.pi * (_open(tuple(x.shape), None) - 0.5)) * sigma + median
-    return stop_gradient(cast_to(made, dtype_of(x)))
+    return stop_gradient(_like("cauchy", x, made))
 
 
 def log_normal(x: Tensor, mean: Any = 1.0, std: float = 2.0) -> Tensor:
-    """A Tensor like x of exp(n), n normal."""
+    """Numbers exp(n), n normal: the logarithm has the mean `mean` and the deviation `std`.
+
+    x      : float Tensor, of which shape and dtype are taken
+    mean, std : float
+    out    : Tensor like x
+    raises : DTypeError where x is no float
+    """
     x = as_operand(x)
-    return cast_to(exp(standard_normal(tuple(x.shape)) * std + mean), dtype_of(x))
+    return _like("log_normal", x, exp(standard_normal(tuple(x.shape)) * std + mean))
 
 
 def exponential(x: Tensor, lambd: float = 1.0) -> Tensor:
     """A Tensor like x of numbers with the density lambd exp(-lambd n)."""
     x = as_operand(x)
-    return stop_gradient(cast_to(-log(_open(tuple(x.shape), None)) / lambd, dtype_of(x)))
+    _check_positive("exponential", lambd=lambd)
+    return stop_gradient(_like("exponential", x, -log(_open(tuple(x.shape), None)) / lambd))
 
 
 # ---------------------------------------------------------------- choices
@@ -209,8 +245,15 @@ def multinomial_with_replacement(x: TensorLike, seed: int, offset: int, numsampl
 
 
 def choice_with_mask(input_x: TensorLike, count: int = 256, seed: int | None = None) -> Any:
-    """(int32[count, axes], bool[count]) : indices of `count` of the trues of input_x in random order; behind the last of
-    them zeros and False."""
+    """The places of `count` elements that are not zero, drawn without repetition, in random order.
+
+    input_x : Tensor of at least one axis; bool, or numbers of which 0 is False
+    count  : int, 0 or more
+    seed   : int for the same numbers each time, a Generator, or None for the global stream
+    out    : (int32 [count, axes], bool [count]): the places, and which of them are any; behind the last True stand zeros and
+             False
+    raises : ShapeError for a negative count
+    """
     found = shuffle(cast(nonzero(as_operand(input_x)), dtype=dt.int32), seed)
     there = found.shape[0]
     filled = concat((found, full((count, found.shape[1]), 0, dtype=dt.int32)), 0)[:count]
@@ -219,9 +262,15 @@ def choice_with_mask(input_x: TensorLike, count: int = 256, seed: int | None = N
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """softmax((logits + gumbel) / tau); hard : the one-hot of its largest, with the soft one's gradient (Jang et al. 2017).
+    """softmax((logits + g) / tau) along an axis, g numbers of Gumbel's distribution: a sample that has a gradient.
 
-    raises : ValueRangeError unless tau is positive
+    logits : float Tensor
+    tau    : float above 0, the temperature
+    hard   : bool; True gives the one-hot of the largest, with the gradient of the soft sample
+    dim    : int, the axis
+    out    : Tensor like logits; along the axis it adds up to 1
+    raises : ValueRangeError for a tau that is not positive or an axis outside, DTypeError for what is no float
+    source : Jang, Gu, Poole 2017; Maddison, Mnih, Teh 2017
     """
     if not tau > 0:
         raise ValueRangeError(f"gumbel_softmax: tau is positive, not {tau}")

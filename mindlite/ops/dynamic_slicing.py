@@ -121,12 +121,21 @@ def dynamic_slice_vmap(args, dims, size, *, sizes):
 
 @primitive
 def dynamic_update(x: TensorLike, value: TensorLike, *starts: Any):
-    """x with the slice of value's shape at `starts` replaced by value; starts as those of dynamic_slice."""
+    """x with the slice of value's shape at `starts` replaced by value.
+
+    x      : Tensor of any dtype
+    value  : Tensor of x's dtype, with as many axes and no larger
+    starts : an int, or an int Tensor [], for each axis; one below 0 counts from the end, and the slice is kept inside x
+    out    : Tensor like x
+    raises : ShapeError where value or the number of starts does not fit, DTypeError for a start that is no integer
+    """
 
 
 @infer_rule(dynamic_update)
 def dynamic_update_infer(x, value, *starts):
     _starts_infer(x, starts)
+    if value.ndim != x.ndim:
+        raise ShapeError("dynamic_update: the value has other axes than x", note=f"x: {x}, value: {value}")
     for n, size in zip(x.shape, value.shape):
         require("<=", size, n, lambda n=n, size=size: ShapeError(
             f"dynamic_update: {size} elements of an axis of size {n}", note=f"x: {x}, value: {value}"))

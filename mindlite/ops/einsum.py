@@ -17,11 +17,18 @@ from .slicing import slice_
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """The sum of products that `equation` names: "ij,jk->ik"; an ellipsis stands for axes that broadcast.
+    """The sum of products that `equation` names, by letters for axes.
 
-    A letter twice in one operand takes its diagonal. Without "->" the output has the letters that occur once, sorted.
-    raises : ArgumentError for an equation that does not fit the operands, ShapeError for sizes that differ
+    equation : str, as "ij,jk->ik". A letter twice in one operand takes its diagonal; "..." stands for axes that broadcast;
+             without "->" the output has the letters that occur once, sorted
+    operands : Tensors or numbers, promoted to one dtype, or one tuple or list of them
+    out    : Tensor; the products are contracted from left to right
+    raises : ArgumentError for an equation that is no str or does not fit the operands, ShapeError for sizes that differ
+
+    einsum("bij,bjk->bik", a, b) is the product of stacks of matrices.
     """
+    if not isinstance(equation, str):
+        raise ArgumentError(f"einsum: the equation is a str, not {type(equation).__name__}", hint='einsum("ij,jk->ik", a, b)')
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         operands = tuple(operands[0])
     args = promote_operands(tuple(as_operand(x) for x in operands), {})[0] if operands else ()

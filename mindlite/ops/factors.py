@@ -143,9 +143,16 @@ def qr(input: TensorLike, mode: str = "reduced") -> Any:
 # ---------------------------------------------------------------- Householder's reflections
 
 def geqrf(input: TensorLike) -> Any:
-    """(y, tau) : r on and above the diagonal of y, below it the vectors of the reflections I - tau v v^T whose product is
-    q, v's first element 1."""
+    """The QR factors of each matrix, q as the product of Householder's reflections I - tau v v^T.
+
+    input  : float Tensor [.., m, n]
+    out    : (y [.., m, n], tau [.., min(m, n)]): r on and above the diagonal of y; below it the vectors v but for their
+             first element, 1
+    raises : DTypeError for what is no float, ShapeError for what has no two axes
+    source : Golub and Van Loan 2013, algorithm 5.2.1, in the form of LAPACK's geqrf
+    """
     x = as_operand(input)
+    _matrices("geqrf", AbstractTensor(dtype_of(x), tuple(x.shape)))
     m, n = x.shape[-2:]
     made, taus = x, []
     rows = reshape(arange(m), shape=(m, 1))
@@ -207,7 +214,15 @@ def _permutation(name, pivots, size):
 
 
 def lu_unpack(LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """(p, l, u) with p l u = the matrix whose LU factors and pivots, from 1, these are; None for what is not wanted."""
+    """The parts P, L, U with A = P L U, of which LU_data and LU_pivots are the packed form.
+
+    LU_data : Tensor [.., m, n]: U on and above the diagonal, below it L, whose diagonal is 1
+    LU_pivots : int Tensor [.., min(m, n)], from 1: row i was exchanged with row LU_pivots[i]
+    unpack_data : bool; False gives None for L and U
+    unpack_pivots : bool; False gives None for P
+    out    : (P [.., m, m], L [.., m, min(m, n)], U [.., min(m, n), n]) in LU_data's dtype
+    raises : OperandIndexError for a pivot outside 1..m, DTypeError for pivots that are no integers
+    """
     data, pivots = as_operand(LU_data), as_operand(LU_pivots)
     m, n = data.shape[-2:]
     k = min(m, n)
@@ -223,8 +238,20 @@ def lu_unpack(LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = Tr
 
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solution of A out = b : [.., n, k] from A's LU factors and pivots, from 1."""
+    """The solution X of A X = b from A's LU factors.
+
+    b      : float Tensor [.., n, k]
+    LU_data : float Tensor [.., n, n]: U on and above the diagonal, below it L, whose diagonal is 1
+    LU_pivots : int Tensor [.., n], from 1: row i was exchanged with row LU_pivots[i]
+    out    : Tensor [.., n, k]
+    raises : DTypeError for factors that are no floats or pivots that are no integers, ShapeError for what does not fit,
+             OperandIndexError for a pivot outside 1..n, ValueRangeError (when run) for a singular U
+    source : Golub and Van Loan 2013, section 3.4
+    """
     data, b = as_operand(LU_data), as_operand(b)
+    _matrices("lu_solve", AbstractTensor(dtype_of(data), tuple(data.shape)), True)
+    if b.ndim < 2:
+        raise ShapeError("lu_solve: the right side is a matrix, or a stack of them", note=f"b: {list(b.shape)}")
     order = _permutation("lu_solve", as_operand(LU_pivots), data.shape[-1])
     index = broadcast_to(expand_dims(order, -1), shape=(*order.shape, b.shape[-1]))
     lead = index.shape[:-2]
@@ -310,12 +337,26 @@ batch_first(eigenpairs)
 
 
 def eig(A: TensorLike) -> Any:
-    """(eigenvalues, eigenvectors as columns) of each square matrix, complex."""
+    """The eigenvalues w and eigenvectors v of each square matrix: A v = v diag(w).
+
+    A      : float or complex Tensor [.., n, n]
+    out    : (w [.., n], v [.., n, n]), complex64, or complex128 for float64 and complex128; the columns of v have length 1; in no
+             certain order
+    raises : DTypeError for integers and bools, ShapeError for what is not square, ValueRangeError where LAPACK does not converge
+    gradient: of what does not depend on the phases of the vectors; infinite or NaN where eigenvalues are equal
+    source : LAPACK's geev, through NumPy; gradient: Boeddeker et al. 2017, section 4
+    """
     return eigenpairs(A)
 
 
 def eigvals(A: TensorLike) -> Tensor:
-    """The eigenvalues of each square matrix, complex."""
+    """The eigenvalues of each square matrix.
+
+    A      : float or complex Tensor [.., n, n]
+    out    : Tensor [.., n], complex64, or complex128 for float64 and complex128; in no certain order
+    raises : DTypeError for integers and bools, ShapeError for what is not square, ValueRangeError where LAPACK does not converge
+    source : LAPACK's geev, through NumPy
+    """
     return eigenpairs(A)[0]
 
 

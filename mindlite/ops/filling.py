@@ -77,24 +77,43 @@ def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike) -> Tenso
 
 
 def fills(x: Tensor, value: Any) -> Tensor:
-    """A tensor of x's shape and dtype filled with a number, or a Tensor of one element."""
+    """A tensor like x, filled with one number.
+
+    x      : Tensor, of which shape and dtype are taken
+    value  : a number, or a Tensor of one element; it is cast to x's dtype
+    out    : Tensor like x
+    raises : ShapeError for a value of several elements
+    """
     x = as_operand(x)
     return broadcast_to(cast_to(reshape(as_operand(value), shape=()), dtype_of(x)), shape=tuple(x.shape))
 
 
 def fill(type: DTypeLike, shape: Sequence[int], value: TensorLike) -> Tensor:
-    """A tensor of the dtype `type` and the shape, filled with a number; None: float32 for floats, int64 for ints."""
+    """A tensor filled with one number: full(shape, value, dtype=type).
+
+    type   : the dtype; None: float32 for a float, int64 for an int, bool for a bool
+    shape  : int or ints
+    value  : a number, or a Tensor that broadcasts to the shape; a fraction is cut for an integer dtype
+    out    : Tensor of the shape
+    raises : ShapeError for a negative size, ValueRangeError for a number that an integer dtype does not hold
+    """
     return full(shape, value, dtype=type)
 
 
 def fill_diagonal(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """x with its main diagonal filled; wrap : in a tall matrix the diagonal begins again behind an empty row.
+    """x with its main diagonal filled. It gives a new Tensor: x keeps its elements.
 
-    raises : ShapeError for more than two axes that are not equal
+    x      : Tensor [m, n], or of more axes of equal sizes; any dtype
+    fill_value : a number, or a Tensor of one element; it is cast to x's dtype
+    wrap   : bool; in a matrix with more rows than columns the diagonal begins again behind an empty row
+    out    : Tensor like x
+    raises : ShapeError for one axis, for more than two that differ, or for a fill_value of several elements
     """
     x = as_operand(x)
     if x.ndim < 2 or x.ndim > 2 and len(set(x.shape)) > 1:
         raise ShapeError("fill_diagonal: a matrix, or a cube of equal sizes, is wanted", note=f"x: {list(x.shape)}")
+    if product(as_operand(fill_value).shape) != 1:
+        raise ShapeError("fill_diagonal: fill_value is one number", note=f"{list(as_operand(fill_value).shape)}")
     if x.ndim == 2:
         row, column = _line(x, 0), _line(x, 1)
         on = equal(row % (x.shape[1] + 1) if wrap else row, column)

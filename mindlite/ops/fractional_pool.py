@@ -105,6 +105,18 @@ def fractional_max_pool2d(input: TensorLike, kernel_size: Ints, output_size: Int
 
 def fractional_max_pool3d(input: TensorLike, kernel_size: Ints, output_size: Ints | None = None, output_ratio: Any = None,
                           return_indices: bool = False, _random_samples: Any = None) -> Any:
-    """As fractional_max_pool2d for input [N, C, D, H, W] or [C, D, H, W]; samples stand in the order of the axes."""
+    """The largest element of windows at pseudo-random places, as fractional_max_pool2d, of volumes.
+
+    input  : Tensor [N, C, D, H, W] or [C, D, H, W]
+    kernel_size : int or three of them
+    output_size : int or three of them, or None
+    output_ratio : float or three of them in (0, 1), output_size over the size of input; read where output_size is None
+    return_indices : bool; True gives the places too, int64, counted in row-major order of a volume
+    _random_samples : Tensor [N, C, 3] of numbers in [0, 1), in the order of the axes; drawn where it is None
+    out    : Tensor [N, C, *output_size] or [C, *output_size], or (values, places)
+    raises : ValueRangeError where neither size nor ratio is given, windows do not fit, a ratio is outside, or samples have
+             another shape
+    source : Graham 2014, "Fractional max-pooling"
+    """
     return _pooled("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples,
                    (0, 1, 2), dt.int64)

@@ -99,7 +99,13 @@ def igamma(input: TensorLike, other: TensorLike) -> Any:
 
 
 def igammac(input: TensorLike, other: TensorLike) -> Tensor:
-    """1 - igamma(input, other), precise where that is near 0."""
+    """The upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x), precise where that is near 0.
+
+    input, other : a and x, Tensor or number of real dtype; they broadcast and are promoted, integers to float32
+    out    : float of the broadcast shape, in [0, 1]; NaN where a is not above 0 or x is negative
+    raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
+    source : Abramowitz and Stegun 6.5.3
+    """
     return incomplete_gamma(input, other, order=0, upper=True)
 
 

@@ -26,7 +26,7 @@ from .logic import greater, logical_and
 from .lookup import gather_elements
 from .patches import fold
 from .slicing import take_range
-from .state import shape as shape_of
+from .state import identity, shape as shape_of
 from .structure import concat, flip, pad_constant, repeat_interleave, stack
 
 
@@ -77,9 +77,19 @@ def batch_dot(x1: TensorLike, x2: TensorLike, axes: Any = None) -> Tensor:
 
 
 def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: Any = None) -> Any:
-    """The Tensors, each scaled by the one factor that makes the norm of all together at most clip_norm; a tuple."""
+    """Tensors, all scaled by one factor so that the norm of all elements together is at most clip_norm; see clip_by_norm.
+
+    x      : a tuple or list of Tensors
+    clip_norm : float, 0 or more
+    use_norm : None
+    out    : a tuple of Tensors
+    raises : ArgumentError for what is no tuple or list, an empty one, or another use_norm; ValueRangeError for a negative
+             clip_norm
+    """
     if use_norm is not None:
         raise ArgumentError("clip_by_global_norm: use_norm is None")
+    if not isinstance(x, (tuple, list)):
+        raise ArgumentError(f"clip_by_global_norm: a tuple or a list of Tensors is wanted, not {type(x).__name__}")
     scaled: Any = clip_by_norm
     return tuple(scaled(tuple(x), clip_norm))
 
@@ -100,7 +110,11 @@ def eps(x: Tensor) -> Any:
 
 
 def dyn_shape(input_x: TensorLike) -> Any:
-    """The sizes of x as a Tensor int64."""
+    """The sizes of a tensor as a Tensor.
+
+    input_x : Tensor
+    out    : int64 [axes]
+    """
     sizes = shape_of(as_operand(input_x))
     return stack([as_operand(size, dt.int64) for size in sizes], 0) if sizes else arange(0)
 
@@ -114,8 +128,14 @@ def tuple_to_array(input_x: Any) -> Tensor:
 
 def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5,
         norm_region: str = "ACROSS_CHANNELS") -> Tensor:
-    """x[N, C, H, W] / (bias + alpha * the sum of squares of the channels at most depth_radius away) ** beta.
+    """Local response normalisation: x / (bias + alpha * the sum of squares of the channels at most depth_radius away) ** beta.
 
+    x      : float Tensor [N, C, H, W]
+    depth_radius : int, 0 or more
+    bias, alpha, beta : float
+    norm_region : "ACROSS_CHANNELS"
+    out    : Tensor like x
+    raises : ValueRangeError for another rank or norm_region
     source : Krizhevsky et al. 2012, section 3.3
     """
     x = as_operand(x)
@@ -131,30 +151,65 @@ def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0,
 
 
 def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
-    """var, to which `updates` is added at `indices` along `axis`."""
+    """var with `updates` added at indices along an axis, in var's memory.
+
+    var    : Parameter or Tensor
+    indices : int Tensor [n]
+    updates : Tensor of var's shape, but n along the axis
+    axis   : int
+    out    : var
+    raises : OperandIndexError for an index outside, ShapeError where updates do not fit, ValueRangeError for an axis outside
+    """
     return var.index_add_(axis, indices, updates)
 
 
 def col2im(input_x: TensorLike, output_size: Any, kernel_size: Ints, dilation: Ints, padding_value: Ints, stride: Ints) -> Tensor:
-    """fold of blocks that have an axis of their own: [N, C, KH KW, L] -> [N, C, *output_size]."""
+    """The picture whose windows are the columns of input_x, added where they overlap: `fold` of columns with an axis of their
+             own.
+
+    input_x : Tensor [N, C, KH * KW, L]
+    output_size : two ints, or an int Tensor of two: the sizes of the picture
+    kernel_size, dilation, padding_value, stride : int or two of them, as of fold
+    out    : Tensor [N, C, *output_size]
+    raises : ShapeError for another rank, or where L is not the number of windows
+    """
     x = as_operand(input_x)
+    if x.ndim != 4:
+        raise ShapeError("col2im: columns are [N, C, KH * KW, L]", note=f"input_x: {list(x.shape)}")
     size = output_size.tolist() if hasattr(output_size, "tolist") else output_size
     columns = reshape(x, shape=(x.shape[0], x.shape[1] * x.shape[2], x.shape[3]))
     return fold(columns, size, kernel_size, dilation, padding_value, stride)
 
 
 def deepcopy(input_x: Any) -> Any:
-    """A copy."""
-    return as_operand(input_x).copy()
+    """A copy, which shares no memory.
+
+    input_x : Tensor or number
+    out    : Tensor with the same elements
+    """
+    x = as_operand(input_x)
+    return identity(x) if isinstance(x, np.ndarray) else x.copy()
 
 
 def is_tensor(obj: object) -> Any:
-    """True for a Tensor."""
+    """True for a Tensor.
+
+    obj    : any object, of whatever type
+    out    : bool
+    """
     return isinstance(obj, Tensor)
 
 
 def frombuffer(buffer: Any, dtype: DTypeLike = dt.uint8, count: int = -1, offset: int = 0) -> Tensor:
-    """The memory of an object of Python as a vector, shared with it where it may be written."""
+    """The memory of an object of Python as a vector, shared with it where it may be written.
+
+    buffer : bytes, or another object with a buffer
+    dtype  : of the elements, uint8 by default
+    count  : int, how many elements; -1: all that there are
+    offset : int, the first byte
+    out    : Tensor [count]
+    raises : NumPy's ValueError where the buffer is too small or no multiple of an element, TypeError for what has no buffer
+    """
     return Tensor.from_numpy(np.frombuffer(buffer, dt.dtype(dtype).numpy, count, offset))
 
 

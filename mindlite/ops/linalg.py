@@ -17,7 +17,7 @@ from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
 from .define import as_operand, composite, layer_operands, promote_operands
 from .sbp import elementwise_spec, letters, sbp_rule
-from .slicing import slice_
+from .slicing import slice_, zeros_like_shape
 
 
 def _prepare(args, attrs):
@@ -253,7 +253,12 @@ def matmul(input: TensorLike, other: TensorLike) -> Tensor:
 
 
 def bmm(input_x: TensorLike, mat2: TensorLike) -> Tensor:
-    """The matrix product of two stacks of matrices: [b, m, k] and [b, k, n] to [b, m, n]."""
+    """The product of stacks of matrices: out[b] = input_x[b] @ mat2[b].
+
+    input_x, mat2 : Tensors [.., m, k] and [.., k, n] of any dtype but bool; they are promoted
+    out    : Tensor [.., m, n]
+    raises : ShapeError where the contracted sizes differ or an operand has fewer than two axes, DTypeError for bool
+    """
     return batch_matmul(input_x, mat2)
 
 
@@ -284,22 +289,46 @@ def outer(input: TensorLike, vec2: TensorLike) -> Tensor:
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2); input broadcasts."""
-    return _scaled(input, beta) + _scaled(mm(mat1, mat2), alpha)
+    """beta * input + alpha * (mat1 @ mat2).
+
+    input  : Tensor that broadcasts with [m, n]; for beta 0 its elements do not matter, NaN too
+    mat1, mat2 : Tensors [m, k] and [k, n]; all are promoted
+    beta, alpha : numbers; a float makes integers float32
+    out    : Tensor [m, n]
+    raises : ShapeError for what is no matrix or does not fit, DTypeError for bool
+    """
+    return scaled(input, beta) + scaled(mm(mat1, mat2), alpha)
 
 
 def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * (mat @ vec)."""
-    return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
+    """beta * input + alpha * (mat @ vec).
+
+    input  : Tensor that broadcasts with [m]; for beta 0 its elements do not matter, NaN too
+    mat, vec : Tensors [m, k] and [k]; all are promoted
+    beta, alpha : numbers; a float makes integers float32
+    out    : Tensor [m]
+    raises : ShapeError where the sizes do not fit, DTypeError for bool
+    """
+    return scaled(input, beta) + scaled(mv(mat, vec), alpha)
 
 
 def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
-    return _scaled(input, beta) + _scaled(bmm(batch1, batch2), alpha)
+    """beta * input + alpha * (batch1 @ batch2), for stacks of matrices.
+
+    input  : Tensor that broadcasts with [B, m, n]; for beta 0 its elements do not matter, NaN too
+    batch1, batch2 : Tensors [B, m, k] and [B, k, n]; all are promoted
+    beta, alpha : numbers; a float makes integers float32
+    out    : Tensor [B, m, n]
+    raises : ShapeError where the sizes do not fit, DTypeError for bool
+    """
+    return scaled(input, beta) + scaled(bmm(batch1, batch2), alpha)
 
 
-def _scaled(x, factor):
-    return x if isinstance(factor, (int, float)) and factor == 1 else x * factor
+def scaled(x, factor):
+    """x * factor; zeros for the number 0, whatever x holds, as in BLAS."""
+    if isinstance(factor, (int, float)) and factor in (0, 1):
+        return zeros_like_shape(x) if factor == 0 else x
+    return x * factor
 
 
 def tensor_dot(x1: TensorLike, x2: TensorLike, axes: Any) -> Tensor:
@@ -323,7 +352,13 @@ def tensor_dot(x1: TensorLike, x2: TensorLike, axes: Any) -> Tensor:
 
 
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
-    """input_x + bias, the bias along axis 1."""
+    """input_x + bias, the bias along axis 1.
+
+    input_x : Tensor [N, C, ..]
+    bias   : Tensor [C]; both are promoted
+    out    : Tensor [N, C, ..]
+    raises : ShapeError where bias has not one axis of size C, or input_x fewer than two axes
+    """
     if bias.ndim != 1 or input_x.ndim < 2:
         raise ShapeError("bias_add: a bias of one axis and an input of two or more are wanted",
                          note=f"input_x: {list(input_x.shape)}, bias: {list(bias.shape)}")
@@ -348,5 +383,12 @@ def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None)
 
 
 def linear(x: TensorLike, w: TensorLike, b: TensorLike | None = None) -> Tensor:
-    """The same as `dense`."""
+    """x @ w^T + b, as `dense`.
+
+    x      : Tensor [.., in], not bool
+    w      : Tensor [out, in], or [in] for one result
+    b      : Tensor [out], or None
+    out    : Tensor [.., out], [..] for w [in]; operands are promoted
+    raises : ShapeError where the last axis of x is not that of w, DTypeError for bool
+    """
     return dense(x, w, b)

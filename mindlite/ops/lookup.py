@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..common import dtype as dt
-from ..common.errors import ValueRangeError
+from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
@@ -18,8 +18,19 @@ from .structure import concat, expand_dims
 
 
 def gather(input_params: TensorLike, input_indices: TensorLike, axis: int = 0, batch_dims: int = 0) -> Tensor:
-    """Slices of `input_params` along `axis` at `input_indices`; the first `batch_dims` axes of both go together."""
+    """Slices along an axis at indices: out[.., i.., ..] = input_params[.., input_indices[i..], ..].
+
+    input_params : Tensor of at least one axis, any dtype
+    input_indices : int Tensor of any shape; negative ones count from the end
+    axis   : int
+    batch_dims : int, 0 to axis: so many first axes of both go together
+    out    : Tensor: the axis is replaced by the axes of the indices (behind batch_dims)
+    raises : OperandIndexError for an index outside, DTypeError for indices that are no integers, ShapeError for a tensor
+             without axes, ValueRangeError for an axis or batch_dims outside
+    """
     x, indices = as_operand(input_params), as_operand(input_indices)
+    if not x.shape:
+        raise ShapeError("gather: a tensor without axes has no slices")
     axis = normal_axis("gather", axis, x.ndim)
     if not batch_dims:
         return gather_axis(x, indices, axis=axis)
@@ -37,7 +48,17 @@ def gather(input_params: TensorLike, input_indices: TensorLike, axis: int = 0, b
 
 
 def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
-    """Slices of `input` along `axis` at the one-axis `index`."""
+    """Slices along an axis at indices.
+
+    input  : Tensor of at least one axis, any dtype
+    axis   : int
+    index  : int Tensor [n], or a number; negative ones count from the end
+    out    : Tensor, of size n along the axis
+    raises : OperandIndexError for an index outside, DTypeError for indices that are no integers, ShapeError for an index of
+             several axes, ValueRangeError for an axis outside
+    """
+    if len(as_operand(index).shape) > 1:
+        raise ShapeError("index_select: the index has one axis", note=f"index: {list(as_operand(index).shape)}", hint="gather")
     return gather(input, index, axis)
 
 
@@ -47,15 +68,29 @@ def gather_elements(input: TensorLike, dim: int, index: TensorLike) -> Tensor:
 
 
 def gather_d(x: TensorLike, dim: int, index: TensorLike) -> Tensor:
-    """The same as `gather_elements`."""
+    """Elements at indices, each along an axis: out[.., i, ..] = x[.., index[.., i, ..], ..]; the same as `gather_elements`.
+
+    x      : Tensor of any dtype
+    dim    : int
+    index  : int Tensor with as many axes, its other sizes at most those of x; negative ones count from the end
+    out    : Tensor of index's shape and x's dtype
+    raises : OperandIndexError for an index outside, DTypeError for indices that are no integers, ShapeError where index does
+             not fit, ValueRangeError for an axis outside
+    """
     return gather_elements(x, dim, index)
 
 
 def index_add(x: TensorLike, indices: TensorLike, y: TensorLike, axis: int = 0, use_lock: bool = True,
               check_index_bound: bool = True) -> Tensor:
-    """x with y added at `indices` along `axis`; an index that comes twice is added twice.
+    """x with the slices of y added at indices along an axis; an index that comes twice is added twice.
 
-    use_lock, check_index_bound : MindSpore's; indices are always checked and added one after the other
+    x      : Tensor of at least one axis
+    indices : int Tensor [n]; negative ones count from the end
+    y      : Tensor of x's shape, but n along the axis; it is cast to x's dtype
+    axis   : int
+    use_lock, check_index_bound : bool, MindSpore's; indices are always checked and added one after the other
+    out    : Tensor like x; x keeps its elements
+    raises : OperandIndexError for an index outside, ShapeError where y does not fit, ValueRangeError for an axis outside
     """
     x = as_operand(x)
     return index_add_axis(x, as_operand(indices), cast_to(as_operand(y), dtype_of(x)), axis=axis)

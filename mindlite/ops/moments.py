@@ -157,7 +157,14 @@ sbp_rule(reduce_logsumexp, _keep_reduced_whole)
 
 
 def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))) along `dim` without overflow."""
+    """log(sum(exp(input))) along axes, without overflow.
+
+    input  : float Tensor
+    dim    : int, ints, or None (also ()) for all axes
+    keepdim : bool; True keeps the axes with size 1
+    out    : Tensor of input's dtype
+    raises : DTypeError for what is no float, ShapeError for an empty axis, ValueRangeError for an axis outside or named twice
+    """
     return reduce_logsumexp(as_operand(input), axis=dim, keepdims=keepdim)
 
 

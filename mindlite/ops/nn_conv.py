@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from ..common.annotations import Ints
 
-from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
@@ -318,11 +318,19 @@ def _with_bias(out, bias):
 
 def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
-    """2-D convolution of input[N, C, H, W] with weight[O, C/groups, KH, KW], plus bias[O].
+    """2-D convolution (cross-correlation) of pictures, plus bias.
 
-    pad_mode : "valid", "same" or "pad"; padding (an int, (vertical, horizontal) or (top, bottom, left, right)) goes
-               with "pad"
-    raises   : ShapeError for operands that do not fit, ValueRangeError for an unknown mode
+    input  : float Tensor [N, C, H, W]
+    weight : float Tensor [O, C / groups, KH, KW]
+    bias   : Tensor [O], or None
+    stride, dilation : int or two of them, 1 or more
+    pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
+    padding : int, (vertical, horizontal) or (top, bottom, left, right), 0 or more, with pad_mode "pad"
+    groups : int that divides C and O
+    out    : Tensor [N, O, OH, OW], each size (n + padding - (k - 1) dilation - 1) // stride + 1
+    raises : ShapeError for operands that do not fit or a window larger than the padded axis, ValueRangeError for other settings,
+             DTypeError for integers and bools
+    source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
     x, w = _operands("conv2d", input, weight, 4)
     stride, dilation = pair("conv2d", "stride", stride), pair("conv2d", "dilation", dilation)
@@ -333,7 +341,20 @@ def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
 
 def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
-    """1-D convolution of input[N, C, L] with weight[O, C/groups, K], plus bias[O]: conv2d on a picture of height 1."""
+    """1-D convolution (cross-correlation), plus bias: out[n, o, i] = sum of input[n, c, i stride + k dilation] weight[o, c, k].
+
+    input  : float Tensor [N, C, L]
+    weight : float Tensor [O, C / groups, K]
+    bias   : Tensor [O], or None
+    stride, dilation : int, 1 or more
+    pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
+    padding : int or (left, right), 0 or more, with pad_mode "pad"
+    groups : int that divides C and O
+    out    : Tensor [N, O, (L + padding - (K - 1) dilation - 1) // stride + 1]
+    raises : ShapeError for operands that do not fit or a window larger than the padded axis, ValueRangeError for other settings,
+             DTypeError for integers and bools
+    source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
+    """
     x, w = _operands("conv1d", input, weight, 3)
     number = {"stride": stride, "dilation": dilation}
     stride, dilation = ((1, pair("conv1d", what, value)[1]) for what, value in number.items())
@@ -350,14 +371,28 @@ def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
 def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1,
                      pad_mode: str = "valid", padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1,
                      groups: int = 1) -> Tensor:
-    """The transpose of conv2d: input[N, C, H, W], weight[C, O/groups, KH, KW], plus bias[O].
+    """The transpose of conv2d: what its gradient does to the result, plus bias.
 
-    out size : (H - 1) * stride + (KH - 1) * dilation + 1 - padding + output_padding; "same": H * stride
+    input  : float Tensor [N, C, H, W]
+    weight : float Tensor [C, O / groups, KH, KW]
+    bias   : Tensor [O], or None
+    stride, dilation : int or two of them, 1 or more
+    pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
+    padding : int, (vertical, horizontal) or (top, bottom, left, right): rows and columns taken off, with pad_mode "pad"
+    output_padding : int or two of them, below stride: rows and columns added at the bottom and right; 0 with "same"
+    groups : int that divides C and O
+    out    : Tensor [N, O, OH, OW], each size (n - 1) stride + (k - 1) dilation + 1 - padding + output_padding, or n stride
+             ("same")
+    raises : ShapeError for operands that do not fit or an output_padding that no input of the convolution has, ValueRangeError
+             for other settings, DTypeError for integers and bools
+    source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
     x, w = _operands("conv2d_transpose", input, weight, 4)
     steps, rates = pair("conv2d_transpose", "stride", stride), pair("conv2d_transpose", "dilation", dilation)
     extra = output_padding if isinstance(output_padding, (tuple, list)) else (output_padding,) * 2
     if str(pad_mode).lower() == "same":
+        if any(extra):
+            raise ValueRangeError("conv2d_transpose: output_padding goes with pad_mode 'pad' and 'valid', not 'same'")
         size = tuple(n * s for n, s in zip(x.shape[2:], steps))
         sides = padding_of("conv2d_transpose", "same", 0, size, w.shape[2:], steps, rates)
     else:

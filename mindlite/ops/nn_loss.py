@@ -57,6 +57,8 @@ def _class_axis(x):
 
 def _along_classes(x, values):
     """values[C] shaped to stand along the class axis of x."""
+    if tuple(values.shape) != (x.shape[_class_axis(x)],):
+        raise ShapeError(f"the weight of classes has the shape {list(values.shape)}, not [{x.shape[_class_axis(x)]}]")
     return reshape(values, shape=tuple(x.shape[a] if a == _class_axis(x) else 1 for a in range(x.ndim)))
 
 
@@ -134,10 +136,18 @@ def _nll_loss(name, inputs, target, weight, ignore_index, reduction, label_smoot
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:
-    """The cross entropy between softmax(input) and `target`: integer labels, or probabilities of input's shape.
+    """The cross entropy between softmax(input) and `target`.
 
-    input  : float[N, C, ..] or [C]; see nll_loss; probabilities: the mean is over N (and the axes after C)
-    raises : ShapeError, DTypeError, ValueRangeError (label_smoothing outside [0, 1])
+    input  : float Tensor [N, C, ..] or [C]: logits
+    target : labels: integers [N, ..] or [], or probabilities: float, of input's shape
+    weight : Tensor [C] or None: of the classes; "mean" of labels divides by the sum of those used
+    ignore_index : int; labels that are it count nothing
+    reduction : "none", "mean" or "sum"; "mean" of probabilities divides by the number of items
+    label_smoothing : float in [0, 1], the part of the target that is spread over all classes
+    out    : Tensor [] ([N, ..] for "none") of input's dtype
+    raises : ShapeError for a target or weight that does not fit, DTypeError, ValueRangeError for another reduction or a
+             label_smoothing outside, OperandIndexError for a label that names no class
+    source : Bishop 2006, section 4.3.4; label_smoothing: Szegedy et al. 2016
     """
     x, target = as_operand(input), as_operand(target)
     if not 0 <= label_smoothing <= 1:
@@ -181,7 +191,13 @@ def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> 
 
 
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
-    """The absolute difference."""
+    """|input - target|.
+
+    input, target : float Tensors; they broadcast and are promoted
+    reduction : "none", "mean" or "sum"
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    """
     x, y = _operands("l1_loss", input, target)
     return reduced("l1_loss", abs(x - y), reduction)
 
@@ -200,7 +216,15 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, red
 
 
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """d * d / 2 where d = abs(input - target) <= delta, else delta * (d - delta / 2). source : Huber 1964"""
+    """d * d / 2 where d = |input - target| <= delta, else delta * (d - delta / 2).
+
+    input, target : float Tensors; they broadcast and are promoted
+    reduction : "none", "mean" or "sum"
+    delta  : float above 0
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for another delta or reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    source : Huber 1964
+    """
     if delta <= 0:
         raise ValueRangeError(f"huber_loss: delta is positive, not {delta}")
     x, y = _operands("huber_loss", input, target)
@@ -235,7 +259,12 @@ def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorL
                          reduction: str = "mean") -> Tensor:
     """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100.
 
-    raises : ValueRangeError for a number outside [0, 1] in `logits`
+    logits : float Tensor of numbers in [0, 1]
+    labels : float Tensor; both broadcast and are promoted
+    weight : Tensor or number that the loss is multiplied by, or None
+    reduction : "none", "mean" or "sum"
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for a number outside [0, 1] or another reduction, DTypeError for integers
     """
     p, y = _operands("binary_cross_entropy", logits, labels)
     p = probabilities(p, what="binary_cross_entropy: logits")
@@ -245,7 +274,15 @@ def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorL
 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      pos_weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
-    """binary_cross_entropy of sigmoid(input), without overflow; pos_weight multiplies what positive labels lose."""
+    """binary_cross_entropy of sigmoid(input), without overflow.
+
+    input, target : float Tensors; they broadcast and are promoted
+    weight : Tensor or number that the loss is multiplied by, or None
+    pos_weight : Tensor or number, or None: multiplies what a target of 1 loses
+    reduction : "none", "mean" or "sum"
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    """
     x, y = _operands("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
         loss = (1 - y) * x - logsigmoid(x)
@@ -255,9 +292,14 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
 
 def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> Tensor:
-    """labels * (log(labels) - logits) with `logits` logarithms of probabilities; 0 where a label is 0.
+    """The divergence of Kullback and Leibler: labels * (log(labels) - logits), 0 where a label is 0 or less.
 
-    reduction : also "batchmean": the sum over the first axis' size
+    logits : float Tensor, logarithms of probabilities
+    labels : float Tensor, probabilities; both broadcast and are promoted
+    reduction : "none", "mean", "sum", or "batchmean": the sum divided by the size of the first axis
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    source : Kullback and Leibler 1951
     """
     x, y = _operands("kl_div", logits, labels)
     some = y > 0
@@ -269,7 +311,17 @@ def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> T
 
 def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:
-    """(log(var) + (x - target)^2 / var) / 2 with var at least eps; `full` adds log(2 pi) / 2."""
+    """The negative log likelihood of normal distributions: (log(var) + (x - target) ** 2 / var) / 2.
+
+    x, target : float Tensors, the means and what was seen; they broadcast and are promoted
+    var    : Tensor or number, the variances; each counts at least eps
+    full   : bool; True adds log(2 pi) / 2
+    eps    : float
+    reduction : "none", "mean" or "sum"
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    source : Nix and Weigend 1994
+    """
     x, y = _operands("gaussian_nll_loss", x, target)
     var = maximum(var, eps)
     loss = 0.5 * (log(var) + (x - y) * (x - y) / var)
@@ -283,7 +335,16 @@ def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "me
 
 
 def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float = 1.0, reduction: str = "mean") -> Tensor:
-    """inputs where the target is 1, max(0, margin - inputs) where it is -1."""
+    """inputs where the target is 1, else max(0, margin - inputs).
+
+    inputs : float Tensor, distances
+    targets : Tensor, 1 or -1; both broadcast and are promoted
+    margin : float
+    reduction : "none", "mean" or "sum"
+    out    : Tensor [], for "none" of the broadcast shape
+    raises : ValueRangeError for another reduction, DTypeError for integer inputs and targets, ShapeError where the shapes do not
+             broadcast
+    """
     x, y = _operands("hinge_embedding_loss", inputs, targets)
     return reduced("hinge_embedding_loss", where(equal(y, 1), x, maximum(margin - x, 0)), reduction)
 
@@ -291,7 +352,14 @@ def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float 
 # ---------------------------------------------------------------- pairs
 
 def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-08) -> Tensor:
-    """The cosine of the angle between x1 and x2 along `dim`; each length counts at least eps."""
+    """The cosine of the angle between x1 and x2 along an axis; each length counts at least eps.
+
+    x1, x2 : float Tensors; they broadcast and are promoted
+    dim    : int
+    eps    : float
+    out    : Tensor of the broadcast shape without the axis
+    raises : DTypeError for integers, ValueRangeError for an axis outside, ShapeError where the shapes do not broadcast
+    """
     a, b = _operands("cosine_similarity", x1, x2)
     axis = normal_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
     back = axis - max(a.ndim, b.ndim)
@@ -302,7 +370,16 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float =
 
 def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: float = 0.0,
                           reduction: str = "mean") -> Tensor:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1; cos along the last axis."""
+    """1 - cos where the target is 1, else max(0, cos - margin); cos is the cosine of the angle along the last axis.
+
+    input1, input2 : float Tensors [.., n]; they broadcast and are promoted
+    target : Tensor [..]: 1 for what is alike, -1 for what is not
+    margin : float in [-1, 1]
+    reduction : "none", "mean" or "sum"
+    out    : Tensor [], for "none" [..]
+    raises : ValueRangeError for another margin or reduction, DTypeError for integers, ShapeError where the shapes do not
+             broadcast
+    """
     if not -1 <= margin <= 1:
         raise ValueRangeError(f"cosine_embedding_loss: margin is in [-1, 1], not {margin}")
     cos = cosine_similarity(input1, input2, dim=-1)

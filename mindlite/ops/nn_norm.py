@@ -11,14 +11,14 @@ from typing import Any
 from collections.abc import Sequence
 
 from ..common import dtype as dt
-from ..common.dim import dim_max, product
+from ..common.dim import compare, dim_max, product
 from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule
 from .arithmetic import maximum
-from .axes import as_shape, normal_axes, normal_axis
+from .axes import as_shape, as_size, normal_axes, normal_axis
 from .basic import reduce_sum, reduced_shape, reshape
 from .define import as_operand, cast_to, composite, dtype_of
 from .elementary import rsqrt, sqrt
@@ -89,9 +89,15 @@ def _scaled(y, weight, bias, shape):
 
 def layer_norm(input: TensorLike, normalized_shape: Sequence[int], weight: TensorLike | None = None,
                bias: TensorLike | None = None, eps: float = 1e-05) -> Tensor:
-    """The last axes, of sizes `normalized_shape`, brought to mean 0 and variance 1, times weight, plus bias.
+    """The last axes brought to mean 0 and variance 1, times weight, plus bias.
 
-    source : Ba, Kiros, Hinton 2016; raises : ShapeError if the sizes are not input's last ones
+    input  : float Tensor [.., *normalized_shape]; moments of 16-bit floats are computed in float32
+    normalized_shape : int or ints, the sizes of the last axes
+    weight, bias : Tensors of normalized_shape, or None
+    eps    : float, added to the variance
+    out    : Tensor like input
+    raises : ShapeError if the sizes are not input's last ones or weight does not fit, DTypeError for integers
+    source : Ba, Kiros, Hinton 2016
     """
     x, shape = as_operand(input), as_shape("layer_norm", normalized_shape)
     last = tuple(x.shape)[x.ndim - len(shape):]
@@ -106,8 +112,16 @@ def layer_norm(input: TensorLike, normalized_shape: Sequence[int], weight: Tenso
 
 def layer_norm_from_axis(input: Tensor, weight: Tensor, bias: Tensor, begin_norm_axis: int = 1,
                          epsilon: float = 1e-07) -> tuple[Tensor, ...]:
-    """Layer normalisation over all axes from `begin_norm_axis` on: (y, mean, variance), as MindSpore's operator
-    LayerNorm."""
+    """Layer normalisation over all axes from begin_norm_axis on, as MindSpore's operator LayerNorm.
+
+    input  : float Tensor
+    weight, bias : Tensors that broadcast to input, of the sizes of the last axes
+    begin_norm_axis : int
+    epsilon : float, added to the variance
+    out    : (y like input, mean, variance); the moments keep the axes with size 1
+    raises : ShapeError where weight or bias does not fit, ValueRangeError for an axis outside, DTypeError for integers
+    source : Ba, Kiros, Hinton 2016
+    """
     x = as_operand(input)
     begin = normal_axis("layer_norm", begin_norm_axis, x.ndim)
     y, mean, var = standardize(x, axis=tuple(range(begin, x.ndim)), epsilon=epsilon)
@@ -128,9 +142,14 @@ def _channels(name, x, *vectors):
 
 
 def batch_norm_train(input: TensorLike, weight: TensorLike, bias: TensorLike, eps: float = 1e-05) -> tuple[Tensor, ...]:
-    """Batch normalisation by the batch's own moments: (y, mean[C], var[C]); var is divided by n, not n - 1.
+    """Batch normalisation by the moments of the batch, over all axes but axis 1.
 
-    input : float[N, C, ..]; weight, bias: [C] or None; source : Ioffe and Szegedy 2015
+    input  : float Tensor [N, C, ..]
+    weight, bias : Tensors [C], or None
+    eps    : float, added to the variance
+    out    : (y like input, mean [C], variance [C]); the variance is divided by n, not n - 1
+    raises : ShapeError for one axis or other numbers of channels, DTypeError for integers
+    source : Ioffe and Szegedy 2015
     """
     x = as_operand(input)
     shape = _channels("batch_norm", x, weight, bias)
@@ -155,10 +174,18 @@ def update_moments(x, mean, variance, running_mean, running_var, momentum):
 
 def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Any = None, bias: Any = None,
                training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """Batch normalisation of input_x[N, C, ..]: by the running moments, or if `training` by the batch's own.
+    """Batch normalisation: over all axes but axis 1, by the running moments, or in training by those of the batch.
 
-    In training the running moments, unless they are None, are written to, `momentum` being the weight of the batch's
-    moments (its variance divided by n - 1).
+    input_x : float Tensor [N, C, ..]
+    running_mean, running_var : Tensors or Parameters [C]; in training they are written to, or None
+    weight, bias : Tensors [C], or None
+    training : bool
+    momentum : float, the weight of the batch's moments in the running ones (its variance divided by n - 1)
+    eps    : float, added to the variance
+    out    : Tensor like input_x
+    raises : ShapeError for one axis or other numbers of channels, DTypeError for integers, ArgumentError where the running
+             moments are wanted and None
+    source : Ioffe and Szegedy 2015
     """
     x = as_operand(input_x)
     if training:
@@ -166,6 +193,10 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
         if running_mean is not None and running_var is not None:
             update_moments(x, mean, variance, running_mean, running_var, momentum)
         return out
+    if running_mean is None or running_var is None:
+        raise ArgumentError("batch_norm: the running moments are wanted where training is False")
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"batch_norm: does not take {dtype_of(x).name}", note=f"input_x: {list(x.shape)}")
     shape = _channels("batch_norm", x, running_mean, weight)
     scale = rsqrt(running_var + eps)
     scale = scale if weight is None else scale * weight
@@ -175,7 +206,15 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
 
 def instance_norm(input: TensorLike, weight: TensorLike | None = None, bias: TensorLike | None = None,
                   eps: float = 1e-05) -> Tensor:
-    """Each plane of each item brought to mean 0 and variance 1; weight, bias: [C]. source : Ulyanov et al. 2016"""
+    """Each channel of each item brought to mean 0 and variance 1, times weight, plus bias.
+
+    input  : float Tensor [N, C, ..]
+    weight, bias : Tensors [C], or None
+    eps    : float, added to the variance
+    out    : Tensor like input
+    raises : ShapeError for one axis or other numbers of channels, DTypeError for integers
+    source : Ulyanov, Vedaldi, Lempitsky 2016
+    """
     x = as_operand(input)
     shape = _channels("instance_norm", x)
     return _scaled(standardize(x, axis=tuple(range(2, x.ndim)), epsilon=eps)[0], weight, bias, shape)
@@ -183,12 +222,20 @@ def instance_norm(input: TensorLike, weight: TensorLike | None = None, bias: Ten
 
 def group_norm(input: TensorLike, num_groups: int, weight: TensorLike | None = None, bias: TensorLike | None = None,
                eps: float = 1e-05) -> Tensor:
-    """Channels in `num_groups` groups, each brought to mean 0 and variance 1; weight, bias: [C].
+    """Channels in groups, each group of each item brought to mean 0 and variance 1, times weight, plus bias.
 
+    input  : float Tensor [N, C, ..]
+    num_groups : int that divides C
+    weight, bias : Tensors [C], or None
+    eps    : float, added to the variance
+    out    : Tensor like input
+    raises : ArgumentError where num_groups does not divide the channels, ShapeError for one axis or other numbers of channels,
+             DTypeError for integers
     source : Wu and He 2018
-    raises : ArgumentError if the channels are no multiple of num_groups
     """
-    x = as_operand(input)
+    x, num_groups = as_operand(input), as_size("group_norm", num_groups)
+    if compare("<", num_groups, 1):
+        raise ArgumentError(f"group_norm: at least one group is wanted, not {num_groups}")
     shape, (n, c) = _channels("group_norm", x), x.shape[:2]
     require("==", c % num_groups, 0, lambda: ArgumentError(f"group_norm: {c} channels in {num_groups} groups"))
     flat = reshape(x, shape=(n, num_groups, c // num_groups * product(x.shape[2:])))
@@ -207,7 +254,14 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, 
 
 
 def l2_normalize(input_x: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tensor:
-    """input_x / sqrt(max(sum(input_x * input_x), epsilon)) over `axis`."""
+    """input_x / sqrt(max(sum(input_x ** 2), epsilon)), the sum over axes.
+
+    input_x : Tensor of real dtype; integers become float32
+    axis   : int or ints
+    epsilon : float
+    out    : Tensor of input_x's shape
+    raises : ValueRangeError for an axis outside, DTypeError for complex numbers
+    """
     axes = normal_axes("l2_normalize", axis, input_x.ndim)
     total = reduce_sum(input_x * input_x, axis=axes, keepdims=True)
     return input_x / sqrt(maximum(total, epsilon))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Ints
-from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
@@ -398,11 +398,22 @@ def max_pool2d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, pad
 
 def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, divisor_override: int = 0, *, pad_mode: str = "pad") -> Tensor:
-    """The mean of each window of input_x[N, C, H, W]; stride is 1 by default, kernel_size where it is None.
+    """The mean of each window of a picture.
 
-    count_include_pad : zeros of the padding count; divisor_override : divide by this number instead of by the count
+    input_x : float Tensor [N, C, H, W]
+    kernel_size, stride : int or two of them, 1 or more; stride None is kernel_size
+    padding : int, two (vertical, horizontal) or four of them, 0 or more: zeros at the ends, with pad_mode "pad"
+    ceil_mode : bool; True counts a last window that begins inside the axis and ends outside
+    count_include_pad : bool; whether zeros of the padding count
+    divisor_override : int; if not 0, sums are divided by it instead of by the count
+    pad_mode : "pad", "same" (as many windows as size / stride, rounded up) or "valid" (no padding)
+    out    : Tensor [N, C, OH, OW], each size (n + before + after - kernel) // stride + 1
+    raises : ShapeError for another rank or a window larger than the padded axis, ValueRangeError for other settings, DTypeError
+             for integers
     """
     x = as_operand(input_x)
+    if divisor_override and divisor_override < 0:
+        raise ValueRangeError(f"avg_pool2d: divisor_override is not negative, not {divisor_override}")
     attrs = _attributes("avg_pool2d", x, kernel_size, stride, pad_mode, padding, 1, ceil_mode)
     return avg_pooling(x, count_include_pad=bool(count_include_pad), divisor=divisor_override or 0, **attrs)
 
@@ -429,9 +440,20 @@ def max_pool1d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, pad
 
 def avg_pool1d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, *, pad_mode: str = "pad") -> Tensor:
-    """The mean of each window of input_x[N, C, L]."""
+    """The mean of each window along the last axis.
+
+    input_x : float Tensor [N, C, L]
+    kernel_size, stride : int, 1 or more; stride None is kernel_size
+    padding : int, 0 or more: zeros at the ends, with pad_mode "pad"
+    ceil_mode : bool; True counts a last window that begins inside the axis and ends outside
+    count_include_pad : bool; whether zeros of the padding count
+    pad_mode : "pad", "same" (as many windows as size / stride, rounded up) or "valid" (no padding)
+    out    : Tensor [N, C, OL], OL = (L + 2 padding - kernel_size) // stride + 1
+    raises : ShapeError for another rank or a window larger than the padded axis, ValueRangeError for other settings, DTypeError
+             for integers
+    """
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)
-    padding = (0, _one_axis(padding)) if pad_mode == "pad" else 0
+    padding = (0, _one_axis(padding))
     out = avg_pool2d(_as_picture("avg_pool1d", input_x), (1, kernel), (1, step), padding, ceil_mode, count_include_pad,
                      pad_mode=pad_mode)
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))

@@ -21,7 +21,7 @@ from .basic import cast, reduce_sum, reshape, transpose
 from .decomposition import inverse, turned
 from .define import as_operand, dtype_of
 from .linalg import batch_matmul
-from .logic import greater, not_equal, where
+from .logic import equal, greater, not_equal, where
 from .moments import reduce_norm, root
 from .reduction import amax, amin, reduce_max, reduce_min, sum
 from .singular import svd
@@ -104,15 +104,23 @@ def norm(A: TensorLike, ord: Any = None, dim: Axes = None, keepdim: bool = False
 
 
 def cond(A: TensorLike, p: Any = None) -> Tensor:
-    """The condition of each square matrix: its norm times that of its inverse; p as in matrix_norm, None is 2.
+    """The condition of each matrix: its norm times that of its inverse.
 
-    With p None, 2 or -2 the ratio of singular values, of any matrix.
+    A      : float Tensor; [.., m, n] for p None, 2 or -2, else [.., n, n]; integers become float32
+    p      : None or 2: the largest singular value over the smallest; -2: the smallest over the largest; "fro", "nuc", 1, -1, inf,
+             -inf: the norm as in matrix_norm
+    out    : Tensor [..]; inf (p -2: 0) where the smallest singular value is 0
+    raises : ShapeError for what has no two axes, is empty or not square, ArgumentError for another p, ValueRangeError (when run)
+             for a singular matrix where p wants its inverse
+    source : Golub and Van Loan 2013, section 2.6.2
     """
     A = _as_float(A, None)
     if p in (None, 2, -2):
         values = svd(A, False, False)
         first, last = amax(values, -1), amin(values, -1)
-        return last / first if p == -2 else first / last
+        singular = equal(last, 0)
+        ratio = where(singular, float("inf"), first / where(singular, 1, last))
+        return 1 / ratio if p == -2 else ratio
     return matrix_norm(A, p) * matrix_norm(inverse(A), p)
 
 

@@ -72,9 +72,16 @@ def _spread(x, axis, step):
 
 def fold(input: TensorLike, output_size: Sequence[int], kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
          stride: Ints = 1) -> Tensor:
-    """The picture [N, C, *output_size] whose windows are the columns of input[N, C * KH * KW, L], added where they overlap.
+    """The picture whose windows are the columns of input, added where they overlap: the transpose of `unfold`.
 
-    raises : ShapeError where L is not the number of windows
+    input  : Tensor [N, C * KH * KW, L]
+    output_size : two ints, the picture
+    kernel_size : int or two of them, (KH, KW)
+    dilation, stride : int or two of them, 1 or more
+    padding : int, two (vertical, horizontal) or four (top, bottom, left, right), 0 or more
+    out    : Tensor [N, C, *output_size]
+    raises : ShapeError where L is not the number of windows or KH KW does not divide the channels, ValueRangeError for other
+             settings
     """
     x, sizes = as_operand(input), tuple(as_size("fold", n) for n in output_size)
     kernel, rates, ends, steps, counts = _settings("fold", sizes, kernel_size, dilation, padding, stride)
@@ -212,7 +219,15 @@ def _put_pixels(x, places, values):
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:
-    """The grid of an affine transformation theta[N, 2, 3] (or [N, 3, 4]) for pictures of `size` (N, C, (D,) H, W)."""
+    """The grid of points that an affine transformation reads from, for grid_sample.
+
+    theta  : Tensor [N, 2, 3], or [N, 3, 4] for volumes
+    size   : ints (N, C, H, W), or (N, C, D, H, W), of the result of grid_sample
+    align_corners : bool; True puts -1 and 1 at the centres of the outermost pixels, else at their borders
+    out    : Tensor [N, H, W, 2] or [N, D, H, W, 3] of theta's dtype
+    raises : ShapeError where theta and size do not fit
+    source : Jaderberg et al. 2015, section 3.2
+    """
     theta, sizes = as_operand(theta), tuple(as_size("affine_grid", n) for n in size)
     if len(sizes) not in (4, 5) or tuple(theta.shape) != (sizes[0], len(sizes) - 2, len(sizes) - 1):
         raise ShapeError("affine_grid: theta[N, 2, 3] and four sizes, or theta[N, 3, 4] and five, are wanted",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..common.annotations import Ints
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .basic import reshape
 from .define import as_operand
@@ -72,10 +72,21 @@ def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding
 
 def avg_pool3d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, divisor_override: int = 0, *, pad_mode: str = "pad") -> Tensor:
-    """The mean of each window of input_x[N, C, D, H, W]; zeros of the padding count where count_include_pad is True.
+    """The mean of each window of a volume.
 
-    divisor_override : divide by this number instead of by the count; 0: do not
+    input_x : float Tensor [N, C, D, H, W]
+    kernel_size, stride : int or three of them, 1 or more; stride None is kernel_size
+    padding : int, three or six of them, 0 or more: zeros at the ends, with pad_mode "pad"
+    ceil_mode : bool; True counts a last window that begins inside the axis and ends outside
+    count_include_pad : bool; whether zeros of the padding count
+    divisor_override : int; if not 0, sums are divided by it instead of by the count
+    pad_mode : "pad", "same" (as many windows as size / stride, rounded up) or "valid" (no padding)
+    out    : Tensor [N, C, OD, OH, OW], each size (n + before + after - kernel) // stride + 1
+    raises : ShapeError for another rank or a window larger than the padded axis, ValueRangeError for other settings, DTypeError
+             for integers
     """
+    if divisor_override and divisor_override < 0:
+        raise ValueRangeError(f"avg_pool3d: divisor_override is not negative, not {divisor_override}")
     x, kernel, step, mode, depth, plane = _settings("avg_pool3d", input_x, kernel_size, stride, padding, pad_mode)
     n, c, d, _, _ = x.shape
     flat = avg_pool2d(_as_pictures(x), kernel[1:], step[1:], plane, ceil_mode, count_include_pad,

@@ -12,11 +12,12 @@ from ..common.annotations import Axes
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, pow
+from .axes import normal_axis
 from .basic import reshape, transpose
 from .creation import arange
 from .define import as_operand, cast_to, dtype_of, promote_operands
 from .elementary import sqrt
-from .linalg import bmm, dense, outer
+from .linalg import bmm, dense, outer, scaled
 from .logic import greater_equal, less, less_equal, logical_and, logical_or, not_equal, where
 from .lookup import gather
 from .reduction import amax, amin, sum
@@ -28,9 +29,18 @@ def _pair(a, b):
 
 
 def cross(input: TensorLike, other: TensorLike, dim: int | None = None) -> Tensor:
-    """The vector product along `dim`, an axis of size 3: the first such axis by default. raises : ShapeError"""
+    """The vector product in three dimensions, along one axis.
+
+    input, other : Tensor or number of integer, float or complex dtype; they are promoted and broadcast; both have
+             the size 3 along dim
+    dim    : int; by default the first axis of input that has the size 3
+    out    : Tensor of the broadcast shape
+    raises : ShapeError where the axis has another size, ValueRangeError for an axis outside, DTypeError for bool
+    """
     a, b = _pair(input, other)
-    if dim is None:
+    if dim is not None:
+        dim = normal_axis("cross", dim, min(a.ndim, b.ndim))
+    else:
         dim = next((i for i, n in enumerate(a.shape) if n == 3), None)
     if dim is None or a.shape[dim] != 3 or b.shape[dim] != 3:
         raise ShapeError("cross: an axis of size 3 is wanted", note=f"input: {list(a.shape)}, other: {list(b.shape)}")
@@ -38,7 +48,11 @@ def cross(input: TensorLike, other: TensorLike, dim: int | None = None) -> Tenso
 
 
 def kron(input: TensorLike, other: TensorLike) -> Tensor:
-    """Kronecker's product: every element of input times the whole of other."""
+    """Kronecker's product: every element of input times the whole of other.
+
+    input, other : Tensor of any dtype; they are promoted; the one of fewer axes gets axes of size 1 in front
+    out    : Tensor whose sizes are the products of theirs
+    """
     a, b = _pair(input, other)
     rank = max(a.ndim, b.ndim)
     first, second = ((1,) * (rank - x.ndim) + tuple(x.shape) for x in (a, b))
@@ -48,18 +62,46 @@ def kron(input: TensorLike, other: TensorLike) -> Tensor:
 
 
 def ger(input: TensorLike, vec2: TensorLike) -> Tensor:
-    """The outer product of two vectors."""
+    """The outer product: out[i, j] = input[i] * vec2[j].
+
+    input  : Tensor [m] of any dtype
+    vec2   : Tensor [n]; both are promoted
+    out    : Tensor [m, n]
+    raises : ShapeError for what is no vector
+    """
+    _check_vectors("ger", input=input, vec2=vec2)
     return outer(input, vec2)
 
 
+def _check_vectors(name, **operands):
+    for operand, x in operands.items():
+        if len(as_operand(x).shape) != 1:
+            raise ShapeError(f"{name}: {operand} is a vector", note=f"{operand}: {list(as_operand(x).shape)}")
+
+
 def addr(x: TensorLike, vec1: TensorLike, vec2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * x + alpha * outer(vec1, vec2)."""
-    return as_operand(x) * beta + outer(vec1, vec2) * alpha
+    """beta * x + alpha * outer(vec1, vec2).
+
+    x      : Tensor that broadcasts with [m, n]; for beta 0 its elements do not matter, NaN too
+    vec1, vec2 : Tensors [m] and [n]; all are promoted
+    beta, alpha : numbers; a float makes integers float32
+    out    : Tensor [m, n]
+    raises : ShapeError for what is no vector or does not broadcast
+    """
+    _check_vectors("addr", vec1=vec1, vec2=vec2)
+    return scaled(as_operand(x), beta) + scaled(outer(vec1, vec2), alpha)
 
 
 def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * the sum over the stack of batch1 @ batch2."""
-    return as_operand(input) * beta + sum(bmm(batch1, batch2), 0) * alpha
+    """beta * input + alpha * the sum over the stack of batch1[i] @ batch2[i].
+
+    input  : Tensor that broadcasts with [m, n]; for beta 0 its elements do not matter, NaN too
+    batch1, batch2 : Tensors [B, m, k] and [B, k, n]
+    beta, alpha : numbers; a float makes integers float32
+    out    : Tensor [m, n]
+    raises : ShapeError where the sizes do not fit
+    """
+    return scaled(as_operand(input), beta) + scaled(sum(bmm(batch1, batch2), 0), alpha)
 
 
 def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Tensor:
@@ -114,7 +156,14 @@ def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
 
 
 def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
-    """The p-norm of input - other."""
+    """The p-norm of input - other, of all elements.
+
+    input, other : Tensor or number; they broadcast and are promoted
+    p      : float, 0 or more: 0 counts the elements that differ, inf takes the largest difference
+    out    : Tensor []
+    raises : ShapeError where the shapes do not broadcast, DTypeError for bool
+    gradient: 0 where input equals other
+    """
     a, b = _pair(input, other)
     return _p_norm(reshape(a - b, shape=(-1,)), p, 0)
 

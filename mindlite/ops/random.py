@@ -303,17 +303,31 @@ def randn_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | Non
 
 
 def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
-    """1 with probability p (a number, or a tensor that broadcasts to input's shape), else 0, in input's dtype and
-    shape."""
+    """1 with probability p, else 0.
+
+    input  : Tensor, of which shape and dtype are taken
+    p      : number in [0, 1], or a Tensor that broadcasts to input's shape
+    seed   : int for the same numbers each time, a Generator, or None for the global stream
+    out    : Tensor like input
+    raises : ValueRangeError for a number outside [0, 1], ShapeError where p does not broadcast
+    """
+    if isinstance(p, (int, float)) and not 0 <= p <= 1:
+        raise ValueRangeError(f"bernoulli: p is in [0, 1], not {p}")
     drawn = _uniform(tuple(input.shape), dt.float32, seed)
     p = cast_to(as_operand(p, dt.float32), dt.float32)
     return cast_to(drawn < (p if p.ndim == 0 else broadcast_to(p, shape=tuple(input.shape))), dtype_of(input))
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
-    """input with each element zero with probability p, the others divided by 1 - p; input itself if not `training`.
+    """input with each element zero with probability p, the others divided by 1 - p.
 
-    raises : ValueRangeError unless 0 <= p <= 1; source : Srivastava et al. 2014
+    input  : Tensor of any shape; integers become float32
+    p      : float in [0, 1]
+    training : bool; False gives input itself
+    seed   : int for the same numbers each time, a Generator, or None for the global stream
+    out    : Tensor of input's shape
+    raises : ValueRangeError for p outside [0, 1]
+    source : Srivastava et al. 2014
     """
     if not 0 <= p <= 1:
         raise ValueRangeError(f"dropout: p is in [0, 1], not {p}")
@@ -333,17 +347,41 @@ def drop_channels(name, x, p, training, axes, seed=None):
 
 
 def dropout1d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of input[N, C, L] or [C, L] zero with probability p, the others divided by 1 - p (Tompson et al. 2015)."""
+    """Whole channels zero with probability p, the others divided by 1 - p.
+
+    input  : Tensor [N, C, L] or [C, L]
+    p      : float in [0, 1]
+    training : bool; False gives input itself
+    out    : Tensor like input
+    raises : ShapeError for other ranks, ValueRangeError for p outside [0, 1]
+    source : Tompson et al. 2015, "Efficient object localization using convolutional networks"
+    """
     return drop_channels("dropout1d", input, p, training, 1)
 
 
 def dropout2d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of input[N, C, H, W] or [C, H, W] zero with probability p, the others divided by 1 - p."""
+    """Whole channels zero with probability p, the others divided by 1 - p.
+
+    input  : Tensor [N, C, H, W] or [C, H, W]
+    p      : float in [0, 1]
+    training : bool; False gives input itself
+    out    : Tensor like input
+    raises : ShapeError for other ranks, ValueRangeError for p outside [0, 1]
+    source : Tompson et al. 2015, "Efficient object localization using convolutional networks"
+    """
     return drop_channels("dropout2d", input, p, training, 2)
 
 
 def dropout3d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of input[N, C, D, H, W] or [C, D, H, W] zero with probability p, the others divided by 1 - p."""
+    """Whole channels zero with probability p, the others divided by 1 - p.
+
+    input  : Tensor [N, C, D, H, W] or [C, D, H, W]
+    p      : float in [0, 1]
+    training : bool; False gives input itself
+    out    : Tensor like input
+    raises : ShapeError for other ranks, ValueRangeError for p outside [0, 1]
+    source : Tompson et al. 2015, "Efficient object localization using convolutional networks"
+    """
     return drop_channels("dropout3d", input, p, training, 3)
 
 
@@ -368,7 +406,15 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
 
 
 def gumbel(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike = dt.float32) -> Tensor:
-    """-log(-log(u)) of uniform u: argmax(log(p) + gumbel) is i with probability p[i] (Gumbel 1954)."""
+    """Numbers of Gumbel's distribution: -log(-log(u)), u even in (0, 1).
+
+    shape  : int or ints
+    seed   : int for the same numbers each time, a Generator, or None for the global stream
+    dtype  : a float dtype, float32 by default
+    out    : Tensor of the shape; argmax(log(p) + gumbel) is i with probability p[i]
+    raises : DTypeError for a dtype that is no float
+    source : Gumbel 1954
+    """
     kind = dt.dtype(dtype)
     u = _uniform(as_shape("gumbel", shape), kind, seed)
     return stop_gradient(-log(-log(u + (1 - u) * float(np.finfo(kind.numpy).tiny))))

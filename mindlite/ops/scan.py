@@ -209,12 +209,26 @@ sbp_rule(linear_recurrence, _recurrence_spec, linear=[{1}])
 
 
 def cumsum(x: TensorLike, axis: int, dtype: DTypeLike | None = None) -> Tensor:
-    """The running sum along `axis`, in `dtype` if that is given."""
+    """The running sum along an axis: out[i] = x[0] + .. + x[i].
+
+    x      : Tensor of any dtype
+    axis   : int
+    dtype  : in which it is added, by default that of x (int64 for bool); small integers wrap
+    out    : Tensor of x's shape
+    raises : ValueRangeError for an axis outside, ArgumentError for one that is no int
+    """
     return cumulative_sum(as_operand(x) if dtype is None else cast(as_operand(x), dtype=dtype), axis=axis)
 
 
 def cumprod(input: TensorLike, dim: int, dtype: DTypeLike | None = None) -> Tensor:
-    """The running product along `dim`, in `dtype` if that is given."""
+    """The running product along an axis: out[i] = input[0] * .. * input[i].
+
+    input  : Tensor of any dtype
+    dim    : int
+    dtype  : in which it is multiplied, by default that of input (int64 for bool); small integers wrap
+    out    : Tensor of input's shape
+    raises : ValueRangeError for an axis outside, ArgumentError for one that is no int
+    """
     return cumulative_product(as_operand(input) if dtype is None else cast(as_operand(input), dtype=dtype), axis=dim)
 
 
@@ -318,10 +332,22 @@ _running(running_min, np.minimum)
 
 
 def cummax(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
-    """(values, indices) of the largest element so far along `axis`."""
+    """The largest element so far along an axis, and where it stands.
+
+    input  : Tensor of real dtype
+    axis   : int
+    out    : (values like input, indices int64 of its shape); of equal elements the last, a NaN wins
+    raises : DTypeError for complex numbers, ValueRangeError for an axis outside
+    """
     return running_max(input, axis=axis)
 
 
 def cummin(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
-    """(values, indices) of the smallest element so far along `axis`."""
+    """The smallest element so far along an axis, and where it stands.
+
+    input  : Tensor of real dtype
+    axis   : int
+    out    : (values like input, indices int64 of its shape); of equal elements the last, a NaN wins
+    raises : DTypeError for complex numbers, ValueRangeError for an axis outside
+    """
     return running_min(input, axis=axis)

@@ -15,7 +15,7 @@ from .arithmetic import abs
 from .axes import as_size
 from .basic import reshape
 from .creation import arange, ones
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to, documented, dtype_of
 from .elementary import cos, sqrt
 from .fourier import fft, rfft
 from .indexing import gather_axis
@@ -34,8 +34,25 @@ def _window(name, length, periodic, dtype, shape):
     return cast_to(shape(cast_to(arange(length), dt.float64) / (length if periodic else length - 1)), made)
 
 
+_LENGTH = documented(settings="""
+    window_length : int, 0 or more, or an int Tensor of one element
+    periodic : bool; True gives the first elements of a window that is longer by one, as a Fourier transform wants it;
+             t is k / window_length then, else k / (window_length - 1)
+    """, made="""
+    dtype  : of the result, float32 by default; it is computed in float64
+    out    : Tensor [window_length]; [1.0] for 1
+    raises : ValueRangeError for a negative length, ArgumentError for one that is no int
+    """)
+
+
+@_LENGTH
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None) -> Tensor:
-    """A triangle: 1 - abs(2 t - 1), float32 unless `dtype` is given. periodic : of a longer window without its end."""
+    """Bartlett's window, a triangle: 1 - |2 t - 1|.
+
+    {settings}
+    {made}
+    source : Harris 1978
+    """
     return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
 
@@ -43,24 +60,50 @@ def _cosines(*factors):
     return lambda t: sum(a * cos(2 * math.pi * k * t) for k, a in enumerate(factors))
 
 
+@_LENGTH
 def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None) -> Tensor:
-    """(1 - cos(2 pi t)) / 2"""
+    """Hann's window: (1 - cos(2 pi t)) / 2.
+
+    {settings}
+    {made}
+    source : Harris 1978
+    """
     return _window("hann_window", window_length, periodic, dtype, _cosines(0.5, -0.5))
 
 
+@_LENGTH
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
                    dtype: DTypeLike | None = None) -> Tensor:
-    """alpha - beta cos(2 pi t)"""
+    """Hamming's window: alpha - beta cos(2 pi t).
+
+    {settings}
+    alpha, beta : float
+    {made}
+    source : Harris 1978
+    """
     return _window("hamming_window", window_length, periodic, dtype, _cosines(alpha, -beta))
 
 
+@_LENGTH
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike | None = None) -> Tensor:
-    """0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t)"""
+    """Blackman's window: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t).
+
+    {settings}
+    {made}
+    source : Harris 1978
+    """
     return _window("blackman_window", window_length, periodic, dtype, _cosines(0.42, -0.5, 0.08))
 
 
+@_LENGTH
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DTypeLike | None = None) -> Tensor:
-    """I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta)"""
+    """Kaiser's window: I0(beta sqrt(1 - (2 t - 1) ** 2)) / I0(beta), I0 as bessel_i0.
+
+    {settings}
+    beta   : float; the larger, the narrower
+    {made}
+    source : Kaiser and Schafer 1980
+    """
     def shape(t):
         inner = 1 - (2 * t - 1) * (2 * t - 1)
         return bessel_i0(beta * sqrt(inner * cast_to(inner > 0, dt.float64))) / bessel_i0(as_operand(float(beta), dt.float64))

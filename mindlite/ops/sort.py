@@ -107,7 +107,14 @@ def sort(input_x: TensorLike, axis: int = -1, descending: bool = False) -> tuple
 
 
 def argsort(input: TensorLike, axis: int = -1, descending: bool = False) -> Tensor:
-    """The indices that put `input` in order along `axis`; stable."""
+    """The indices that put the elements in order along an axis; equal ones keep theirs.
+
+    input  : Tensor of real dtype
+    axis   : int
+    descending : bool; True puts the largest first
+    out    : int tensor of input's shape
+    raises : ValueRangeError for an axis outside
+    """
     return sort(input, axis, descending)[1]
 
 
@@ -204,7 +211,8 @@ def nonzero_infer(x):
 
 @eval_rule(nonzero_indices)
 def nonzero_eval(x):
-    return np.ascontiguousarray(np.argwhere(x)).astype(np.int64).reshape(-1, x.ndim)
+    found = np.argwhere(x)
+    return np.ascontiguousarray(found, np.int64).reshape(len(found), x.ndim)
 
 
 bprop_rule(nonzero_indices)(lambda x, out, dout: None)
@@ -219,7 +227,11 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """The same as nonzero(input)."""
+    """The places of the elements that are not zero, in row-major order; the same as `nonzero`.
+
+    input  : Tensor of any dtype
+    out    : int64 [count, axes]
+    """
     return nonzero(input)
 
 

@@ -60,7 +60,7 @@ for _kind, _form in (("coo", COOTensor), ("csr", CSRTensor)):
 def csr_to_coo(tensor: Any) -> Any:
     """The same matrix by coordinates.
 
-    tensor : CSRTensor
+    tensor : CSRTensor [M, N]
     out    : COOTensor, its values in the same order
     raises : ArgumentError for another form
     """

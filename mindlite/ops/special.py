@@ -18,7 +18,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..common import dtype as dt
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, compute_dtype, where as where_scalar
 from .arithmetic import sign
-from .define import elementwise, to_float
+from .define import documented, elementwise, to_float
 from .elementary import exp
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -177,23 +177,53 @@ def bessel_i_of(x, *, n, scaled):
     """The modified Bessel function of the first kind of order n, an int that is not negative; scaled: times exp(-abs(x))."""
 
 
+REAL_ARGUMENT = """
+x      : Tensor or number, of any shape and real dtype, else DTypeError; integers become float32. It is computed in float64
+"""
+_ORDER = documented(x=REAL_ARGUMENT)
+
+
+@_ORDER
 def bessel_i0(x: TensorLike) -> Tensor:
-    """The modified Bessel function of the first kind of order 0."""
+    """The modified Bessel function of the first kind of order 0.
+
+    {x}
+    out    : float, of x's shape; inf where it is above the largest number of the dtype
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_i_of(x, n=0, scaled=False)
 
 
+@_ORDER
 def bessel_i0e(x: TensorLike) -> Tensor:
-    """bessel_i0(x) * exp(-abs(x))."""
+    """The modified Bessel function of the first kind of order 0 times exp(-|x|).
+
+    {x}
+    out    : float, of x's shape; it does not overflow
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_i_of(x, n=0, scaled=True)
 
 
+@_ORDER
 def bessel_i1(x: TensorLike) -> Tensor:
-    """The modified Bessel function of the first kind of order 1."""
+    """The modified Bessel function of the first kind of order 1.
+
+    {x}
+    out    : float, of x's shape; inf where it is above the largest number of the dtype
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_i_of(x, n=1, scaled=False)
 
 
+@_ORDER
 def bessel_i1e(x: TensorLike) -> Tensor:
-    """bessel_i1(x) * exp(-abs(x))."""
+    """The modified Bessel function of the first kind of order 1 times exp(-|x|).
+
+    {x}
+    out    : float, of x's shape; it does not overflow
+    source : Abramowitz and Stegun 9.6
+    """
     return bessel_i_of(x, n=1, scaled=True)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.dim import product
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
@@ -132,14 +132,38 @@ def stored_vmap(args, dims, size):
 sbp_rule(stored, elementwise_spec, linear=[{0, 1}])
 
 
+_ORDER = "biufc"                                          # of kinds of dtype: a variable holds its own and those before
+
+
+def _fits(name, variable, made):
+    have, want = dtype_of(variable), dtype_of(made)
+    if _ORDER.index(want.kind) > max(_ORDER.index(have.kind), 2 if have.kind in "ui" else 0):
+        raise DTypeError(f"{name}: a variable of {have.name} does not hold {want.name}", hint="cast the value")
+    return made
+
+
 def assign_add(variable: Any, value: TensorLike) -> Tensor:
-    """variable += value, in variable's memory; returns the variable."""
-    return assign(variable, variable + value)
+    """variable += value, in the variable's memory.
+
+    variable : Parameter or Tensor
+    value  : Tensor or number that broadcasts to its shape
+    out    : the variable; its dtype stays
+    raises : ShapeError where the shape of the sum is another, DTypeError where the variable's dtype does not hold the sum's
+             kind (a float added to integers)
+    """
+    return assign(variable, _fits("assign_add", variable, variable + value))
 
 
 def assign_sub(variable: Any, value: TensorLike) -> Tensor:
-    """variable -= value, in variable's memory; returns the variable."""
-    return assign(variable, variable - value)
+    """variable -= value, in the variable's memory.
+
+    variable : Parameter or Tensor
+    value  : Tensor or number that broadcasts to its shape
+    out    : the variable; its dtype stays
+    raises : ShapeError where the shape of the difference is another, DTypeError where the variable's dtype does not hold its
+             kind (a float taken off integers)
+    """
+    return assign(variable, _fits("assign_sub", variable, variable - value))
 
 
 # ---------------------------------------------------------------- print
@@ -182,7 +206,11 @@ def print_(*values: Any) -> Any:
 
 @elementwise(scalar=lambda x: x, array=np.array, derivatives=[1])
 def identity(x: Any):
-    """x itself: out = x, dx = dout."""
+    """x itself: a Tensor with the same elements, and the gradient that comes.
+
+    x      : Tensor or number; any dtype and shape
+    out    : Tensor like x
+    """
 
 
 def pause_gradients():
@@ -201,8 +229,12 @@ def stop_gradient(x: TensorLike):
 
 
 def depend(value: Any, expr: Any) -> Any:
-    """`value`, after `expr` has run. Effects run in the order in which they are written, so nothing is to be
-    done."""
+    """`value`, after `expr` has run. Effects run in the order in which they are written, so nothing is to be done.
+
+    value  : anything, as a Tensor
+    expr   : anything
+    out    : value
+    """
     return value
 
 

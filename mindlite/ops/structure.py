@@ -118,7 +118,14 @@ def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
 
 
 def cat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
-    """The same as `concat`."""
+    """Join tensors along an axis, as `concat`.
+
+    tensors : a tuple or list of at least one Tensor, equal in all other sizes; their dtypes are promoted
+    axis   : int
+    out    : Tensor
+    raises : ArgumentError for what is no tuple or list, or an empty one, ShapeError where another size differs,
+             ValueRangeError for an axis outside or tensors without axes
+    """
     return concat(tensors, axis)
 
 
@@ -164,8 +171,17 @@ def _cut(x, axis, sizes):
 
 
 def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size along `axis`, the last one smaller where it does not divide."""
-    axis = real_axis("chunk", axis, input.ndim)
+    """Cut along an axis into at most `chunks` pieces of equal size; the last is smaller where it does not divide.
+
+    input  : Tensor of at least one axis, any dtype
+    chunks : int, 1 or more
+    axis   : int
+    out    : tuple of Tensors; fewer than `chunks` where pieces of ceil(size / chunks) are enough
+    raises : ValueRangeError for chunks below 1 or an axis outside
+    """
+    axis, chunks = real_axis("chunk", axis, input.ndim), as_size("chunk", chunks)
+    if compare("<", chunks, 1):
+        raise ValueRangeError(f"chunk: at least one piece is wanted, not {chunks}")
     total = input.shape[axis]
     piece = (total + chunks - 1) // chunks
     if isinstance(total, int):
@@ -191,7 +207,13 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 # ---------------------------------------------------------------- axes
 
 def expand_dims(input_x: Tensor, axis: int) -> Tensor:
-    """An axis of size 1 inserted at `axis`."""
+    """An axis of size 1 inserted.
+
+    input_x : Tensor of any dtype
+    axis   : int, the place of the new axis in the result, in [-ndim - 1, ndim]
+    out    : Tensor with the same elements
+    raises : ValueRangeError for an axis outside
+    """
     axis = real_axis("expand_dims", axis, input_x.ndim + 1)
     return reshape(input_x, shape=tuple(input_x.shape[:axis]) + (1,) + tuple(input_x.shape[axis:]))
 
@@ -217,7 +239,14 @@ def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
 
 
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """The axes from start_dim to end_dim (inclusive) as one."""
+    """The axes from start_dim to end_dim, both included, as one.
+
+    input  : Tensor of any dtype; one without axes becomes [1]
+    order  : "C", or "F": the axes are reversed first
+    start_dim, end_dim : int
+    out    : Tensor; of at most one axis input itself
+    raises : ValueRangeError for another order, an axis outside or start_dim behind end_dim
+    """
     if order not in ("C", "F"):
         raise ValueRangeError(f"flatten: order is 'C' or 'F', not {order!r}")
     if order == "F":
@@ -325,19 +354,34 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
 
 
 def flip(input: Tensor, dims: Any) -> Tensor:
-    """Axes `dims` (an int or a tuple) in the opposite direction."""
+    """Elements in the opposite direction along axes.
+
+    input  : Tensor of any dtype
+    dims   : int or ints; None: all axes, (): none
+    out    : Tensor like input
+    raises : ValueRangeError for an axis outside or named twice
+    """
     axes = normal_axes("flip", dims, input.ndim) if dims != () else ()
     return slice_(input, start=tuple(n - 1 if a in axes else 0 for a, n in enumerate(input.shape)),
                   sizes=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
 
 
 def fliplr(input: Tensor) -> Tensor:
-    """Axis 1 in the opposite direction."""
+    """Elements in the opposite direction along axis 1.
+
+    input  : Tensor of at least two axes, any dtype
+    out    : Tensor like input
+    raises : ValueRangeError for fewer axes
+    """
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
-    """Axis 0 in the opposite direction."""
+    """Elements in the opposite direction along axis 0.
+
+    input  : Tensor of any dtype
+    out    : Tensor like input
+    """
     return flip(input, 0)
 
 

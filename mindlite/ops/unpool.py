@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from ..common.annotations import Ints
-from ..common.errors import ShapeError
+from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape
@@ -53,11 +53,22 @@ def max_unpool3d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: 
 
 
 def _power_mean(pool, x, norm_type, count, *settings):
+    if not 0 < norm_type < float("inf"):
+        raise ValueRangeError(f"lp_pool: norm_type is a finite number above 0, not {norm_type}")
     return (pool(x ** norm_type, *settings) * count) ** (1.0 / norm_type)
 
 
 def lp_pool1d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """(the sum over each window of x ** norm_type) ** (1 / norm_type), x[N, C, L] or [C, L]."""
+    """(sum of x ** norm_type over each window) ** (1 / norm_type).
+
+    x      : float Tensor [N, C, L] or [C, L]; a negative sum has no root: NaN
+    norm_type : float, finite and above 0
+    kernel_size, stride : int, 1 or more; stride None is kernel_size
+    ceil_mode : bool; True counts a last window that begins inside the axis and ends outside
+    out    : Tensor [N, C, L'] or [C, L'] with (n - kernel) // stride + 1 windows along an axis
+    raises : ValueRangeError for another norm_type, ShapeError for another rank or a window larger than an axis, DTypeError for
+             integers
+    """
     x = as_operand(x)
     batch = x if x.ndim == 3 else reshape(x, shape=(1, *x.shape))
     out = _power_mean(avg_pool1d, batch, norm_type, kernel_size, kernel_size, stride, 0, ceil_mode)
@@ -65,7 +76,16 @@ def lp_pool1d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | Non
 
 
 def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """(the sum over each window of x ** norm_type) ** (1 / norm_type), x[N, C, H, W] or [C, H, W]."""
+    """(sum of x ** norm_type over each window) ** (1 / norm_type).
+
+    x      : float Tensor [N, C, H, W] or [C, H, W]; a negative sum has no root: NaN
+    norm_type : float, finite and above 0
+    kernel_size, stride : int or two of them, 1 or more; stride None is kernel_size
+    ceil_mode : bool; True counts a last window that begins inside the axis and ends outside
+    out    : Tensor [N, C, H, W'] or [C, H, W'] with (n - kernel) // stride + 1 windows along an axis
+    raises : ValueRangeError for another norm_type, ShapeError for another rank or a window larger than an axis, DTypeError for
+             integers
+    """
     x = as_operand(x)
     rows, columns = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
     batch = x if x.ndim == 4 else reshape(x, shape=(1, *x.shape))

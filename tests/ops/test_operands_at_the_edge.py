@@ -153,3 +153,114 @@ def test_a_step_of_an_optimiser_is_for_floats(dtype):
     x = Tensor(np.ones(3, dtype))
     with pytest.raises(DTypeError, match="adam_update: parameter and state are floats"):
         ops.adam_update(x, x, x, x, 0.1, 0.9, 0.999)
+
+
+# ---------------------------------------------------------------- wrong numbers that were silent
+
+@RUNS
+def test_the_logarithm_of_a_determinant_of_zero_is_minus_infinity(run):
+    stack = Tensor(np.array([[[0, 0], [0, 0]], [[0, 1], [1, 0]], [[2, 0], [0, 3]]], np.float32))
+    np.testing.assert_allclose(run(ops.logdet)(stack).asnumpy(), [-np.inf, np.nan, math.log(6)], rtol=1e-6)
+
+
+def test_the_condition_of_a_singular_matrix_is_infinite():
+    zero = Tensor(np.zeros((2, 2), np.float32))
+    assert ops.cond(zero).item() == math.inf and ops.cond(zero, -2).item() == 0
+    np.testing.assert_allclose(ops.cond(MATRIX).item(), np.linalg.cond(MATRIX.asnumpy()), rtol=1e-5)
+
+
+@RUNS
+def test_what_is_multiplied_by_the_number_zero_does_not_matter(run):
+    """torch: "If beta is 0, then the content of input will be ignored"; BLAS has it so, too."""
+    def products(nothing, a, stack):
+        return (ops.addmm(nothing, a, a, beta=0), ops.addmv(nothing[0], a, a[0], beta=0), ops.addbmm(nothing, stack, stack, 0),
+                ops.baddbmm(stack * nothing, stack, stack, 0), ops.addr(nothing, a[0], a[1], 0))
+    a = MATRIX.asnumpy()
+    stack = np.stack([a, 2 * a])
+    outs = run(products)(Tensor(np.full((2, 2), np.nan, np.float32)), MATRIX, Tensor(stack))
+    for out, want in zip(outs, (a @ a, a @ a[0], (stack @ stack).sum(0), stack @ stack, np.outer(*a))):
+        np.testing.assert_allclose(out.asnumpy(), want, rtol=1e-6)
+
+
+def test_distances_between_integer_tensors_are_floats():
+    out = ops.linspace(Tensor(0), Tensor(1), 3)
+    assert out.dtype is ms.float32 and out.tolist() == [0, 0.5, 1]
+    with pytest.raises(ShapeError, match="linspace: start and end"):
+        ops.linspace(Tensor([1.0, 2.0]), 3.0, 2)
+
+
+def test_places_of_a_tensor_without_axes_have_no_columns():
+    assert ops.argwhere(Tensor(3.0)).shape == (1, 0) and ops.argwhere(Tensor(0.0)).shape == (0, 0)
+
+
+def test_the_padding_of_a_mean_along_one_axis_is_not_ignored():
+    x = Tensor(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    np.testing.assert_array_equal(ops.avg_pool1d(x, 2, 2, 1, pad_mode="PAD").asnumpy(), ops.avg_pool1d(x, 2, 2, 1).asnumpy())
+    with pytest.raises(ValueRangeError, match="padding goes with pad_mode 'pad'"):
+        ops.avg_pool1d(x, 2, 2, 1, pad_mode="valid")
+
+
+INTEGERS = Tensor(np.arange(32).reshape(1, 2, 4, 4))
+PICTURE = Tensor(np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4))
+ONE = Tensor(np.ones(2, np.float32))
+KERNEL = Tensor(np.ones((2, 3, 2, 2), np.float32))
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: ops.batch_norm(INTEGERS, ONE, ONE), DTypeError, "batch_norm: does not take int64"),
+    (lambda: ops.batch_norm(PICTURE, None, None), ArgumentError, "batch_norm: the running moments are wanted"),
+    (lambda: ops.group_norm(PICTURE, 0), ArgumentError, "group_norm: at least one group"),
+    (lambda: ops.lp_pool2d(PICTURE, 0.0, 2), ValueRangeError, "norm_type"),
+    (lambda: ops.lp_pool2d(PICTURE, math.inf, 2), ValueRangeError, "norm_type"),
+    (lambda: ops.avg_pool2d(PICTURE, 2, divisor_override=-1), ValueRangeError, "divisor_override"),
+    (lambda: ops.adaptive_max_pool3d(Tensor(np.ones((1, 2, 2, 2), np.float32)), 0), ValueRangeError, "at least 1"),
+    (lambda: ops.conv2d_transpose(PICTURE, KERNEL, stride=2, pad_mode="same", output_padding=1), ValueRangeError, "goes with"),
+    (lambda: ops.dynamic_update(MATRIX, ONE, 0, 0), ShapeError, "dynamic_update: the value has other axes"),
+    (lambda: ops.assign_add(Tensor([1]), 1.5), DTypeError, "assign_add: a variable of int64 does not hold float"),
+    (lambda: ops.full((2,), 300, dtype=ms.int8), ValueRangeError, "int8 does not hold 300"),
+    (lambda: ops.eye(-1), ShapeError, "eye: a size is negative"),
+    (lambda: ops.diag(Tensor(np.ones((2, 2, 2)))), ShapeError, "diag: a vector or a matrix"),
+    (lambda: ops.diag_embed(MATRIX, 0, 0, 0), ShapeError, "diag_embed: the two axes are the same"),
+    (lambda: ops.fill_diagonal(MATRIX, ONE), ShapeError, "fill_value is one number"),
+    (lambda: ops.geqrf(Tensor([1.0])), ShapeError, "geqrf: a matrix"),
+    (lambda: ops.lu_solve(ONE, MATRIX, Tensor([1, 2])), ShapeError, "lu_solve: the right side"),
+    (lambda: ops.ger(MATRIX, ONE), ShapeError, "ger: input is a vector"),
+    (lambda: ops.cross(Tensor([1.0, 2.0, 3.0]), Tensor([1.0, 2.0, 3.0]), 7), ValueRangeError, "cross: axis 7"),
+    (lambda: ops.einsum(MATRIX, MATRIX), ArgumentError, "einsum: the equation is a str"),
+    (lambda: ops.chunk(MATRIX, -1), ValueRangeError, "chunk: at least one piece"),
+    (lambda: ops.broadcast_to(ONE, (-1, 2)), ShapeError, "does not broadcast"),
+    (lambda: ops.celu(ONE, 0.0), ValueRangeError, "celu: alpha is not 0"),
+    (lambda: ops.glu(Tensor(1.0)), ShapeError, "glu: a tensor without axes"),
+    (lambda: ops.gather(Tensor(1.0), Tensor([0])), ShapeError, "gather: a tensor without axes"),
+    (lambda: ops.index_select(MATRIX, 0, Tensor([[1]])), ShapeError, "index_select: the index has one axis"),
+    (lambda: ops.combinations(ONE, 0), ValueRangeError, "combinations: at least one element"),
+    (lambda: ops.check_valid(Tensor(np.ones((1, 4))), ONE), ShapeError, "img_metas"),
+    (lambda: ops.clip_by_global_norm(ONE), ArgumentError, "a tuple or a list"),
+    (lambda: ops.col2im(ONE, (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)), ShapeError, "col2im: columns are"),
+    (lambda: ops.cross_entropy(MATRIX, Tensor([0, 1]), Tensor([1.0, 2.0, 3.0])), ShapeError, "weight of classes")])
+def test_an_operand_that_means_nothing_is_refused_by_name(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+@pytest.mark.parametrize("draw, text", [
+    (lambda: ops.bernoulli(MATRIX, 1.5), "bernoulli: p is in"), (lambda: ops.gamma((2,), 1.0, -1.0), "gamma: beta is positive"),
+    (lambda: ops.laplace((2,), 0.0, 0.0), "laplace: lambda_param is positive")])
+def test_numbers_are_drawn_of_distributions_that_exist(draw, text):
+    with pytest.raises(ValueRangeError, match=text):
+        draw()
+
+
+@pytest.mark.parametrize("draw", [ops.log_normal, ops.exponential, ops.cauchy])
+def test_numbers_that_are_drawn_are_not_cut_to_integers(draw):
+    with pytest.raises(DTypeError, match=f"{draw.__name__}: does not make int64"):
+        draw(Tensor([1, 2]))
+
+
+def test_a_deep_copy_of_a_number_is_a_tensor():
+    assert type(ops.deepcopy(3)) is Tensor and ops.deepcopy([1, 2]).tolist() == [1, 2]
+
+
+def test_help_of_functions_that_share_parts_reads_as_one_text():
+    for function in (ops.hfft2, ops.irfft, ops.bessel_k0e, ops.kaiser_window, ops.adam_update):
+        assert "{" not in function.__doc__ and "raises" in function.__doc__.replace("else DTypeError", "raises"), function

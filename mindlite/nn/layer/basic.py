@@ -138,7 +138,9 @@ class Dropout(Cell):
 
     p         : probability of zero, in [0, 1)
     keep_prob : the older argument, 1 - p; used where p is not given
+    dtype     : MindSpore's; the result has the dtype of x
     x, output : float, any shape; unchanged unless `set_train()` was called
+    raises    : ArgumentError for a p that is no number, ValueRangeError for one outside
     """
 
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: DTypeLike = dt.float32) -> None:

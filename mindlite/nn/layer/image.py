@@ -126,8 +126,10 @@ class SSIM(_Similarity):
 class MSSSIM(_Similarity):
     """Structural similarity over several scales, each half the size of the one before.
 
-    power_factors : the weight of each scale, from the finest
-    max_val, filter_size, filter_sigma, k1, k2, img1, img2, output, raises : as of SSIM
+    power_factors : a tuple or list of floats, the weight of each scale, from the finest
+    max_val, filter_size, filter_sigma, k1, k2 : numbers, as of SSIM
+    img1, img2    : float [N, C, H, W], one shape and dtype; output : [N], their dtype
+    raises        : ArgumentError, ValueRangeError for bad settings; ShapeError where a scale is smaller than the filter
     source        : Wang, Simoncelli, Bovik 2003
     """
 

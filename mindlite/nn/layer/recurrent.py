@@ -265,5 +265,17 @@ class LSTM(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """GRU layers; inputs and outputs as RNN's."""
+    """Layers of gated recurrent units.
+
+    x : [T, N, input_size]; hx : [layers * directions, N, hidden_size], zeros by default; seq_length : integer [N]
+    output : ([T, N, directions * hidden_size], the last hx)
+    input_size, hidden_size, num_layers : int
+    has_bias : bool: with a bias
+    batch_first : bool: the batch is axis 0
+    dropout : float, a probability, in training
+    bidirectional : bool: a second direction from the end
+    dtype : of the Parameters, float32 by default
+    raises : ValueRangeError for a dropout outside [0, 1), ShapeError for inputs that do not fit
+    source : Cho et al. 2014
+    """
     gates, step = 3, staticmethod(_gru_step)
