@@ -33,7 +33,7 @@ from .scalar import scalar_binary, scalar_compare, tensor_to_scalar
 from .slicing import slice_, slice_update
 from .sort import nonzero_indices
 from .state import assign
-from .structure import clip_index, concat, expand_dims
+from .structure import concat, expand_dims
 
 
 @dataclass
@@ -248,7 +248,15 @@ def _slice_end(value, n, step):
     if _of_run(value) and takes_sizes_of_run():
         last = int(step < 0)
         return dim_min(size_of_run(value, lambda: _places_in_front(value, n, last), n, last), n) - last
-    return clip_index(_known_end(value), n if step > 0 else n - 1)
+    return _place(_known_end(value), n, step)
+
+
+def _place(end, n, step):
+    """The same of an int or Dim; a negative one counts from the end: n * [end < 0] is added."""
+    if step > 0 and compare("<", end, 0):
+        return n - dim_min(-end, n)                          # max(n + end, 0), with the same atom as the end -end has
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    return dim_min(dim_max(end + n * dim_min(dim_max(-end, 0), 1), low), high)
 
 
 def _known_end(value):
@@ -272,16 +280,10 @@ def _read_slice(item, n):
         if not isinstance(first, Dim) and not isinstance(last, Dim):
             chosen = range(n)[slice(first, last, step)]
             return chosen.start if len(chosen) else 0, len(chosen), step
-    first, last = [None if e is None else _slice_end(e, n, step) for e in ends]
-    if step > 0:
-        start, stop = 0 if first is None else first, n if last is None else last
-        size = stop - start if step == 1 else (stop - start + step - 1) // step
-    else:
-        start, stop = n - 1 if first is None else first, -1 if last is None else last
-        size = (start - stop - step - 1) // -step
-    if compare("<=", size, 0):
-        return 0, 0, step
-    return start, size if compare(">=", size, 0) else clip_index(size, n) if step == 1 else dim_max(size, 0), step
+    edges = (0, n) if step > 0 else (n - 1, -1)
+    start, stop = [edge if end is None else _slice_end(end, n, step) for end, edge in zip(ends, edges)]
+    size = dim_max(stop - start if step == 1 else (stop - start + step - (1 if step > 0 else -1)) // step, 0)
+    return (0, 0, step) if isinstance(size, int) and size == 0 else (start, size, step)
 
 
 # ---------------------------------------------------------------- reading elements

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from ..common.annotations import Axes, Ints
 
-from ..common.dim import Dim, compare, dim_max, dim_min, product
+from ..common.dim import compare, dim_max, product
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
@@ -471,10 +471,3 @@ def narrow(input: Tensor, axis: int, start: Any, length: Any) -> Tensor:
     start = as_size("narrow", start)
     start = start + input.shape[axis] if compare("<", start, 0) else start
     return take_range(input, axis, start, start + as_size("narrow", length))
-
-
-def clip_index(index, size):
-    """An end of a Python slice, brought into [0, size]: negative counts from the end; Dims of unknown sign do not."""
-    if compare("<", index, 0):
-        index = index + size
-    return index if isinstance(index, Dim) and compare("<=", index, size) else dim_min(dim_max(index, 0), size)

@@ -5,7 +5,7 @@ from hypothesis import given, settings, strategies as st
 
 from mindlite import jit, ops
 from mindlite.common import dtype as dt
-from mindlite.common.dim import Symbol
+from mindlite.common.dim import Symbol, compare, evaluate
 from mindlite.common.errors import ArgumentError, IndexRangeError, ShapeError, ValueRangeError
 from mindlite.common.tensor import Tensor
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor
@@ -72,6 +72,33 @@ def test_one_graph_with_a_symbolic_size_serves_all_sizes(index):
     for size in (2, 3, 6):
         x = np.arange(size * 5, dtype=np.float32).reshape(size, 5)
         np.testing.assert_array_equal(run(graph, x)[0], x[index])
+
+
+@given(_end, _end, st.sampled_from([None, 1, 2, 3, -1, -2]), st.sampled_from(["", "m", "n - m", "m - n", "-m"]))
+@settings(max_examples=150, deadline=None)
+def test_one_graph_reads_a_slice_of_any_size_as_python_does(start, stop, step, relative):
+    """Ends may lie outside of the axis, or be sizes whose sign is not known before the run: nothing about them is assumed."""
+    def index(n, m):
+        first = start if relative == "" else {"m": m, "n - m": n - m, "m - n": m - n, "-m": 0 - m}[relative]
+        return slice(first, stop, step), slice(stop, first, step)
+    n, m = Symbol("N", lo=0), Symbol("M", lo=0)
+    with collecting() as facts:
+        graph = typed(lambda x, y: tuple([x[i] for i in index(*x.shape, *y.shape)]),
+                      AbstractTensor(dt.float32, (n.dim,)), AbstractTensor(dt.float32, (m.dim,)))
+    for size, other in ((0, 0), (0, 3), (1, 0), (1, 2), (3, 3), (4, 1), (7, 9), (12, 5)):
+        x = np.arange(size, dtype=np.float32)
+        assert all(compare(fact.op, *[evaluate(side, {n: size, m: other}) for side in (fact.left, fact.right)]) for fact in facts)
+        for got, i in zip(run(graph, x, np.zeros(other, np.float32)), index(size, other)):
+            np.testing.assert_array_equal(got, x[i])
+
+
+@pytest.mark.parametrize("f", [lambda x: x[x > 0][-3:], lambda x: x[x > 0][:-2], lambda x: x[x > 0][-2::-1],
+                               lambda x: x[x > 0][:-3:-1], lambda x: x[x > 0][-9:]])
+def test_a_slice_of_what_data_decides_needs_no_size_and_no_second_run(f):
+    compiled = jit(f, fullgraph=True)
+    for values in ([1.0, 2.0, 3.0, 4.0, -1.0], [-1.0, 2.0, -3.0, -4.0, -1.0], [-1.0] * 5, [5.0, 4.0, 3.0, 2.0, 1.0]):
+        x = np.array(values)
+        np.testing.assert_array_equal(compiled(Tensor(x)).asnumpy(), f(x))
 
 
 def test_an_index_known_at_run_time_only_reads_and_writes_one_row():
