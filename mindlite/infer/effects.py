@@ -31,9 +31,9 @@ class Effects:
         self.may_be, self.views, self.versions, self.aliases = {}, {}, {}, {}
 
     def choose(self, node, roots):
-        """`node` is one of these Tensors."""
+        """`node` is one of these Tensors, or of those that one of them may be, or a view of one."""
         self.ambiguous.add(node)
-        self.may_be.setdefault(node, set()).update(roots)
+        self.may_be.setdefault(node, set()).update(roots, *[self.may_be.get(root, ()) for root in roots])
 
     def read(self, value):
         """What stands for a variable is read. raises : AmbiguousTarget where it may have been assigned to"""

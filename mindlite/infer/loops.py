@@ -405,8 +405,9 @@ class Plan:
         results = self.write(header, body, region, self.inits, own, [*leaving, True, 0])
         slots = results[len(self.parameters):]
         self.remember_names(results, values)
-        ev.tracer.effects.ambiguous.update(node for (value, _, _), node in zip(merge.slots, slots)
-                                   if value in ev.tracer.effects.ambiguous or value in self.parameters)
+        for (value, _, _), node in zip(merge.slots, slots):
+            if value in self.parameters or ev.tracer.has_name(value):
+                ev.tracer.choose(node, [value])
         self.outside(results)
         for box, content in merge.boxes:
             ev.store[box] = fill(content, slots)

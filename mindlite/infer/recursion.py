@@ -21,8 +21,8 @@ from .widening import CannotLoop, flat_like, widen
 
 
 class RecursiveCall:
-    """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far; the wider
-    state that a call of itself asks for."""
+    """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far (see
+    `called`); the wider state that a call of itself asks for."""
 
     def __init__(self, state, region, result, captured):
         self.state, self.region, self.result, self.captured = state, region, result, captured
@@ -75,7 +75,8 @@ def call_recursive(ev, key, enter, values):
                     if skeleton(shape) != skeleton(result[0]):
                         raise Refusal(f"{key[0].name}: the recursion's results have different structures")
                     abstracts = [widen(a, b, own_sizes) for a, b in zip(result[1], abstracts)]
-                new = (shape, abstracts)
+                inputs = [*plan.parameters, *region.captures]
+                new = (shape, abstracts, [ev.tracer.may_be(v, inputs) for v in found])
                 region.graph.set_outputs([region.capture(convert(ev, n, a)) for n, a in zip(flat, abstracts)],
                                          make_tuple)
         finally:
@@ -86,13 +87,10 @@ def call_recursive(ev, key, enter, values):
             state = active.wider
             continue
         outer = list(region.captures)
-        if result is not None and new[1] == result[1] and outer == captured:
-            operands = [*plan.inits, *outer]
+        if result is not None and new[1:] == result[1:] and outer == captured:
             inits = [convert(ev, v, p.abstract) for v, p in zip(plan.inits, plan.parameters)]
             operands = [*inits, *outer]
-            with interpreting(ev.tracer):
-                results = control_node(ev, call_prim, operands, given_by(ev, region.graph, operands, new[1]), graph=region.graph)
-            return filled(new[0], iter(results))
+            return called(ev, region.graph, operands, new)
         result, captured = new, outer
     raise Refusal(f"{key[0].name}: the types of the recursion keep changing",
                            location=ev.tracer.origin.location)
@@ -112,10 +110,18 @@ def _call_again(ev, active, values):
         return filled(active.result[0], iter([undefined_value(ev, a) for a in active.result[1]]))
     operands = [convert(ev, v, p.abstract) for v, p in zip(flat_like(plan.inside, tuple(values)), plan.parameters, strict=True)]
     operands += [active.region.captures[node] for node in active.captured]
-    abstracts = given_by(ev, active.region.graph, operands, active.result[1])
+    return called(ev, active.region.graph, operands, active.result)
+
+
+def called(ev, graph, operands, result):
+    """What a call gives. result: (its pattern, the types of its data, the operands that each of these may be, by their numbers)"""
+    pattern, abstracts, sources = result
     with interpreting(ev.tracer):
-        results = control_node(ev, call_prim, operands, abstracts, graph=active.region.graph)
-    return filled(active.result[0], iter(results))
+        results = control_node(ev, call_prim, operands, given_by(ev, graph, operands, abstracts), graph=graph)
+    for node, numbers in zip(results, sources):
+        if numbers and isinstance(node.abstract, AbstractTensor):
+            ev.tracer.choose(node, [operands[number] for number in numbers])
+    return filled(pattern, iter(results))
 
 
 def given_by(ev, graph, operands, abstracts):

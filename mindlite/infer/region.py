@@ -137,7 +137,9 @@ class Tracer(Builder):
         return before
 
     def has_name(self, value):
-        """True for a Tensor, or a node of one, that may be assigned to by another name in the present region."""
+        """True for a Tensor, a node of one, or a view of them, that may be assigned to by another name in the present region."""
+        if isinstance(value, AnfNode) and value in self.effects.views:
+            value = self.effects.views[value][0]
         return isinstance(value, Tensor) or isinstance(value, AnfNode) and not isinstance(value, ValueNode) and (
             value in self.effects.ambiguous or self.region.can_see(value))
 
@@ -147,6 +149,12 @@ class Tracer(Builder):
         store : the one in which the values are looked for
         """
         self.effects.choose(node, {self.root_of(v, store)[0] for v in values if isinstance(v, (AnfNode, Tensor))})
+
+    def may_be(self, value, nodes):
+        """The numbers of those nodes that `value` may be, or be a view of."""
+        root = self.root_of(value)[0] if isinstance(value, (AnfNode, Tensor)) else None
+        found = {root} | self.effects.may_be.get(root, set())
+        return [number for number, node in enumerate(nodes) if node in found]
 
     def read(self, value):
         """What a variable holds. raises : AmbiguousTarget where that is a Tensor that may have been assigned to"""

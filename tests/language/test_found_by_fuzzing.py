@@ -751,3 +751,94 @@ def test_what_leaves_a_loop_has_the_size_of_its_iteration():
                 return x.sum() * 2
         return (x * x).sum()
     check_same(f, *[lambda v=v, n=n: (vector(*v), vector(n).sum()) for v in ((1.0, 2.0, 0.5), (0.1, 0.5)) for n in (4, 1, 2)])
+
+
+def last_of(n, z, w):
+    """z or w, backwards or not: as n says."""
+    if n <= 0:
+        return z
+    return last_of(n - 1, w, z[::-1])
+
+
+@pytest.mark.python_runs("x[0] = ..: which Tensor a view shows is known at run time only")
+def test_a_view_that_is_chosen_at_run_time_sees_what_is_assigned_to_its_tensor():
+    """It kept the elements of before, without a word: a view that a branch, a loop or a recursion made had no other name."""
+    def of_a_branch(x):
+        y = x[::-1] if x[0] > 1 else x[:1]
+        x[0] = 7.0
+        return y * 1
+
+    def of_a_branch_in_a_branch(x):
+        z = x * 2
+        if x.sum() > 0:
+            y = x[1:] if x[0] > 1 else z
+        else:
+            y = z * 1
+        x[-1] = 7.0
+        return y * 1
+
+    def in_a_list(x):
+        y = [x[1:]] if x[0] > 1 else [x[:1]]
+        x[:] = 7.0
+        return y[0] * 1
+
+    def of_a_view(x):
+        if x[0] > 1:
+            y = x[1:].reshape((1, -1))
+        else:
+            y = x.reshape((1, -1))[:, :1]
+        x[:] = 7.0
+        return y * 1
+
+    def given_by_a_function(x):
+        def part():
+            if x[0] > 1:
+                return x[::-1]
+            return x[::-1] * 1
+        y = part()
+        x[0] = 9.0
+        return y * 1
+
+    def assigned_on_one_side(x):
+        if x[0] > 1:
+            y = x[1:]
+            x[1] = 3.0
+        else:
+            y = x[:1]
+        x[1] = 8.0
+        return y + x
+
+    def out_of_a_loop(x):
+        k = 0
+        while True:
+            k += 1
+            y = x[1:]
+            if k > x[0]:
+                break
+        x[-1] = 7.0
+        return y * 1
+
+    def of_a_recursion(x):
+        z = x * 2
+        y = last_of(x.sum().astype(ms.int32), x, z)
+        x[-1] = 7.0
+        z[0] = 9.0
+        return y * 1
+
+    def written_to(x):
+        y = x[1:] if x[0] > 1 else x[:1]
+        y[0] = 5.0
+        return x * 1
+    for function in (of_a_branch, of_a_branch_in_a_branch, in_a_list, of_a_view, given_by_a_function, assigned_on_one_side,
+                     out_of_a_loop, of_a_recursion, written_to):
+        check_same(function, *[lambda v=v: (vector(*v),) for v in ((2.0, -1.0), (1.0, 2.0), (-1.0, -2.0), (2.0, 3.0))])
+
+
+def test_a_view_that_is_chosen_at_run_time_is_a_graphs_where_nothing_is_assigned_to():
+    def f(x):
+        y = x[::-1] if x[0] > 1 else x[:1].reshape((1,))
+        y = y * 2
+        y[0] = 4.0
+        return y.sum() + x.sum()
+    for values in (2.0, -1.0), (1.0, 2.0):
+        assert ms.jit(f, fullgraph=True)(vector(*values)).asnumpy() == f(vector(*values)).asnumpy()
