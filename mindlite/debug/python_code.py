@@ -14,7 +14,7 @@ import re
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, lone_symbol, symbols_of
+from ..common.dim import Dim, Symbol, lone_symbol, substitute, symbols_of
 from ..common.dtype import DType
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
@@ -191,14 +191,9 @@ class _Body:
 
     def size(self, size):
         """A Dim over the variables of its symbols."""
-        names = {symbol.name: self.symbols.get(symbol) for symbol in symbols_of(size)}
-
-        def word(match):
-            name = match.group()
-            if names.get(name, name) is None:
-                raise ArgumentError(f"the size {size} is not known where it is used")
-            return names.get(name, name)
-        return re.sub(r"[A-Za-z_][\w']*", word, repr(size))
+        if not symbols_of(size) <= self.symbols.keys():
+            raise ArgumentError(f"the size {size} is not known where it is used")
+        return repr(substitute(size, {s: Symbol(name, *s.bounds()).dim for s, name in self.symbols.items()}))
 
     # ------------------------------------------------------------------------------------------------------- nodes
 

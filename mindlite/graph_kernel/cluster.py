@@ -26,7 +26,7 @@ from .epilogue import FINISHED
 from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
-from .signature import attributes_text, constant_text
+from .signature import attributes_key, constant_key
 from .horizontal import TOGETHER
 from .two_stages import in_two_stages
 
@@ -82,7 +82,7 @@ class _Clusterer:
         self.elsewhere = {id(node) for node in elsewhere(graph)} if elsewhere is not None else frozenset()
         self.graph, self.level, self.target, self.made, self.done = graph, level, target, made, done
         self.refused = []
-        self.texts = {}
+        self.keys = {}
         self.users: dict = {}
         for node in graph.nodes:
             for arg in node.args:
@@ -279,13 +279,13 @@ class _Clusterer:
                 place = number.get(id(arg))
                 if place is None:
                     if isinstance(arg, ValueNode) and _is_number(arg):
-                        place = constant_text(arg, self.texts)
+                        place = constant_key(arg, self.keys)
                     else:
                         place = operands.setdefault(id(arg), -1 - len(operands))
                         if len(abstracts) < len(operands):
                             abstracts.append(arg.abstract)
                 sources.append(place)
-            rows.append((member.fn, attributes_text(member, self.texts), member.abstract, *sources))
+            rows.append((member.fn, attributes_key(member, self.keys), member.abstract, *sources))
         results = tuple([number[id(m)] for m in self.results_of(members, number)])
         return (tuple(abstracts), tuple(rows), results), len(operands), len(results)
 

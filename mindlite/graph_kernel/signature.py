@@ -4,35 +4,44 @@ A network repeats its layers. Equal clusters are judged once (`cluster`) and wri
 """
 import numpy as np
 
+from ..common.dim import Dim
 
-def signature(graph, texts=None):
+
+def signature(graph, keys=None):
     """A hashable value that two fused graphs share if and only if they are the same up to the names of their nodes.
 
-    texts : {id of a constant or of attributes: its text}, filled as it goes; for a caller who asks often and keeps them alive
+    keys : {id of a constant or of attributes: its key}, filled as it goes; for a caller who asks often and keeps them alive
     """
-    texts = {} if texts is None else texts
+    keys = {} if keys is None else keys
     number = {id(n): k for k, n in enumerate([*graph.parameters, *graph.nodes])}
 
     def source(arg):
-        return number[id(arg)] if id(arg) in number else constant_text(arg, texts)
+        return number[id(arg)] if id(arg) in number else constant_key(arg, keys)
     return (tuple(p.abstract for p in graph.parameters),
-            tuple((n.fn, attributes_text(n, texts), n.abstract, *map(source, n.args)) for n in graph.nodes),
+            tuple((n.fn, attributes_key(n, keys), n.abstract, *map(source, n.args)) for n in graph.nodes),
             tuple(map(source, graph.outputs)))
 
 
-def constant_text(node, texts):
+def constant_key(node, keys):
     """What tells a constant apart."""
-    if id(node) not in texts:
+    if id(node) not in keys:
         array = np.asarray(node.value)
-        bits = repr(node.value) if array.dtype.hasobject else array.tobytes()
-        texts[id(node)] = node.abstract, type(node.value), bits
-    return texts[id(node)]
+        bits = (repr(node.value), _sizes_in(node.value)) if array.dtype.hasobject else array.tobytes()
+        keys[id(node)] = node.abstract, type(node.value), bits
+    return keys[id(node)]
 
 
-def attributes_text(node, texts):
+def attributes_key(node, keys):
     """What tells the attributes of a node apart."""
     if not node.attrs:
         return ""
-    if id(node.attrs) not in texts:
-        texts[id(node.attrs)] = repr(sorted(node.attrs.items()))
-    return texts[id(node.attrs)]
+    if id(node.attrs) not in keys:
+        keys[id(node.attrs)] = repr(sorted(node.attrs.items())), _sizes_in([node.attrs[name] for name in sorted(node.attrs)])
+    return keys[id(node.attrs)]
+
+
+def _sizes_in(value):
+    """The Dims in it, in order: their text does not tell Symbols of one name apart, and is a digest where it would be long."""
+    if isinstance(value, (tuple, list)):
+        return tuple([size for part in value for size in _sizes_in(part)])
+    return (value,) if isinstance(value, Dim) else ()

@@ -211,7 +211,9 @@ def is_data(value):
 
 
 def _key(value):
-    return ("const", type(value), repr(value)) if isinstance(value, (bool, int, float, Dim)) else id(value)
+    if isinstance(value, Dim):                               # its text is no name: Symbols of one name are many
+        return value
+    return ("const", type(value), repr(value)) if isinstance(value, (bool, int, float)) else id(value)
 
 
 def abstract_of(value):

@@ -114,7 +114,7 @@ def _call_again(ev, active, values):
 
 
 def called(ev, graph, operands, result):
-    """What a call gives. result: (its pattern, the types of its data, the operands that each of these may be, by their numbers)"""
+    """What a call gives. result: (its pattern, the types of its data, which operands each of these may be)"""
     pattern, abstracts, sources = result
     with interpreting(ev.tracer):
         results = control_node(ev, call_prim, operands, given_by(ev, graph, operands, abstracts), graph=graph)

@@ -103,6 +103,15 @@ def test_open_sizes_are_read_from_the_shapes():
     check(compiled, "optimise", np.ones((5, 7), np.float32))
 
 
+def test_two_sizes_of_one_name_are_two_variables():
+    def f(x, y):
+        first, second = x[x > 0], y[y > 0]
+        return ops.concat([first, second, first]) * second.shape[0], first.shape[0] + 10 * second.shape[0]
+    compiled = jit(f, fullgraph=True)
+    compiled(Tensor(X), Tensor(X[:1]))
+    check(compiled, "optimise", X, X[:1] + 1)
+
+
 def test_a_gradient_reads_like_a_function():
     def gradient(x):
         return grad(straight)(x)

@@ -145,3 +145,34 @@ def test_a_size_that_depends_on_data_may_be_all_that_is_used_of_a_tensor(values)
     jitted = ms.jit(count)
     for argument in (x, -x, x):
         assert np.array_equal(jitted(argument).asnumpy(), count(argument).asnumpy())
+
+
+TWO_COUNTS = [(np.array([1.0, 2.0, -1.0]), np.array([1.0, -2.0, -1.0])),
+              (np.array([-1.0, -2.0, -1.0]), np.array([3.0, 2.0, 1.0]))]
+
+
+def test_two_sizes_of_one_name_are_two_numbers_behind_a_branch():
+    """Both are shown as `nonzero`: the second number was the first one."""
+    def f(x, y):
+        first, second = x[x > 0], y[y > 0]
+        if x.sum() > 0:
+            n, m = first.shape[0], second.shape[0]
+        else:
+            n, m = 0, 0
+        return x * n + y * m * 100
+    for arguments in TWO_COUNTS:
+        got = ms.jit(f, fullgraph=True)(*map(ms.Tensor, arguments))
+        np.testing.assert_array_equal(got.asnumpy(), f(*arguments))
+
+
+def test_kernels_that_differ_in_sizes_of_one_name_are_two_kernels():
+    """The second cluster was taken for the first one, whose text is the same."""
+    def f(x, a, b):
+        first, second = a[a > 0], b[b > 0]
+        return [ops.tanh(x[s.shape[0]:s.shape[0] + 2] * 2) for s in (first, second)]
+    x = np.arange(8) / 8
+    compiled = ms.jit(f, fullgraph=True)
+    for a, b in TWO_COUNTS:
+        for got, counted in zip(compiled(ms.Tensor(x), ms.Tensor(a), ms.Tensor(b)), (a, b)):
+            n = (counted > 0).sum()
+            np.testing.assert_allclose(got.asnumpy(), np.tanh(x[n:n + 2] * 2), rtol=1e-12)
