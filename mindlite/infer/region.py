@@ -277,12 +277,17 @@ class Tracer(Builder):
         """See `pause`."""
         self.unrecorded -= 1
 
+    def is_of_arguments(self, constraint):
+        """True for a fact about sizes of the arguments alone. Its left side may be a node of a number of the run."""
+        if isinstance(constraint.left, AnfNode):
+            return False
+        known = set().union(*[symbols_of_abstract(p.abstract) for p in self.root.graph.parameters])
+        return symbols_of(constraint.left) | symbols_of(constraint.right) <= known
+
     def demand(self, constraint):
         """See to it that a fact about sizes holds: those of the arguments are looked at when a variant is chosen, others
         are checked in their place."""
-        of_run = isinstance(constraint.left, AnfNode)
-        known = set().union(*[symbols_of_abstract(p.abstract) for p in self.root.graph.parameters])
-        if not of_run and symbols_of(constraint.left) | symbols_of(constraint.right) <= known:
+        if self.is_of_arguments(constraint):
             constraints.add(constraint)
             return
 

@@ -143,6 +143,22 @@ def leave_to_python(ev, refusal):
     return True
 
 
+class Facts(list):
+    """Facts about sizes of the arguments, at which the choice of a variant looks. One about another size, which a function of
+    operators demands before it writes one (`ops.glu` an even size), is checked where it is demanded."""
+
+    def __init__(self, tracer):
+        super().__init__()
+        self.tracer = tracer
+
+    def append(self, constraint):
+        """Take a Constraint."""
+        if self.tracer.is_of_arguments(constraint):
+            super().append(constraint)
+        else:
+            self.tracer.demand(constraint)
+
+
 def infer(ev, function, args, kwargs, weights):
     """Execute the function on its arguments, and write down what it gives: a Specialised."""
     arguments = Arguments(ev)
@@ -152,7 +168,7 @@ def infer(ev, function, args, kwargs, weights):
     graph.parameters += arguments.objects.values()
     for weight in weights:
         ev.store[weight] = ev.tracer.input(weight)
-    with collecting() as constraints:
+    with collecting(Facts(ev.tracer)) as constraints:
         value = execute_function(ev, function, inside, named, arguments)
     results = Results(ev, arguments)
     output = results.leave(value)
@@ -161,9 +177,9 @@ def infer(ev, function, args, kwargs, weights):
     changes, updates = results.changes(), results.updates()
     graph.set_outputs(results.outputs, make_tuple)
     made = tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)])
-    return Specialised(graph, output, changes, list(ev.variables.inputs), updates, list(ev.guards.found.values()), constraints,
-                       ev.reasons, ev.fallback.sites, frozenset(ev.fallback.keys), tuple(arguments.objects), made,
-                       ev.attempts.after_effects,
+    return Specialised(graph, output, changes, list(ev.variables.inputs), updates, list(ev.guards.found.values()),
+                       list(constraints), ev.reasons, ev.fallback.sites, frozenset(ev.fallback.keys),
+                       tuple(arguments.objects), made, ev.attempts.after_effects,
                        tuple(sorted(results.numbers[x] for x in ev.tracer.derivatives.differentiated)))
 
 

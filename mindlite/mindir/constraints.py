@@ -31,9 +31,9 @@ _collectors = _Collectors()
 
 
 @contextlib.contextmanager
-def collecting():
-    """Yield the list to which unproven requirements inside the block are added."""
-    _collectors.stack.append([])
+def collecting(into=None):
+    """Yield the list to which unproven requirements inside the block are added. into: a list, for one that looks at them"""
+    _collectors.stack.append([] if into is None else into)
     try:
         yield _collectors.stack[-1]
     finally:

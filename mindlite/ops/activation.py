@@ -292,8 +292,10 @@ def _softmax_spec(x, *, axis):
 
 
 def _shifted(x, axis):
-    """x minus its largest element along the axis, for rows of any size: an empty row has no largest element."""
-    return x - reduce_max(x, axis=axis, keepdims=True) if x.ndim else x - x
+    """x minus its largest element along the axis; nothing where there is none, in an empty row."""
+    if x.ndim and not (isinstance(x.shape[axis], int) and x.shape[axis] == 0):
+        return x - reduce_max(x, axis=axis, keepdims=True)
+    return x - x
 
 
 def _total(y, axis):
@@ -349,7 +351,7 @@ _softmax_batch(log_softmax_along)
 
 
 def softmax(input: TensorLike, axis: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
-    """exp(input) / sum(exp(input)) along `axis`, computed in `dtype` if that is given."""
+    """exp(input) / sum(exp(input)) along `axis`, computed in `dtype` if that is given. Along an empty axis it is empty."""
     input = as_operand(input)
     return softmax_along(input if dtype is None else cast(input, dtype=dtype), axis=axis)
 

@@ -122,9 +122,13 @@ def fill_in(name, shape, size):
         raise ShapeError(f"{name}: a size is negative", note=str(shape))
     if open_axes:
         known = product(s for i, s in enumerate(shape) if i != open_axes[0])
+        error = lambda: ShapeError(f"{name}: {size} elements do not fit the shape {list(shape)}")  # noqa: E731
         if isinstance(known, int) and (known == 0 or (isinstance(size, int) and size % known)):
-            raise ShapeError(f"{name}: {size} elements do not fit the shape {list(shape)}")
-        shape = tuple(size // known if i == open_axes[0] else s for i, s in enumerate(shape))
+            raise error()
+        rest = size // known
+        if rest * known != size:                             # no quotient of polynomials: at run time it is divided
+            require(">=", known, 1, error)
+        shape = tuple(rest if i == open_axes[0] else s for i, s in enumerate(shape))
     return shape
 
 

@@ -21,7 +21,7 @@ from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, re
 from .define import as_operand, composite, dtype_of
 from .elementary import exp, log, sqrt
 from .logic import equal, where
-from .reduction import reduce_max, require_elements
+from .reduction import reduce_max
 from .sbp import letters, sbp_rule
 
 
@@ -125,15 +125,16 @@ def _float_reduction_infer(name):
     def infer(x, *, axis, keepdims):
         if x.dtype.kind != "f":
             raise DTypeError(f"{name}: takes floats, not {x.dtype.name}", note=f"x: {x}")
-        if name == "logsumexp":
-            require_elements(name, x, axis)
         return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
     return infer
 
 
 @composite(infer=_float_reduction_infer("logsumexp"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
 def reduce_logsumexp(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result."""
+    """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result; of no elements it is -inf."""
+    if any(isinstance(x.shape[a], int) and x.shape[a] == 0 for a in axis):
+        total = log(reduce_sum(x, axis=axis, keepdims=True))
+        return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
     top = reduce_max(x, axis=axis, keepdims=True)
     top = where(equal(abs(top), float("inf")), 0, top)
     total = log(reduce_sum(exp(x - top), axis=axis, keepdims=True)) + top

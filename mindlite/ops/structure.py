@@ -187,7 +187,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     if isinstance(total, int):
         return split(input, max(piece, 1), axis)
     last = total - piece * (chunks - 1)
-    require(">=", last, 0, lambda: ShapeError(f"chunk: {total} does not give {chunks} pieces"))
+    require(">=", last, 1, lambda: ShapeError(f"chunk: {total} does not give {chunks} pieces"))
     return _cut(input, axis, [piece] * (chunks - 1) + [last])
 
 
@@ -347,7 +347,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
         n = input.shape[axis]
         if isinstance(n, int) and n == 0:
             continue
-        cut = n - as_size("roll", shift, least=None) % n
+        cut = n - as_size("roll", shift, least=None) % dim_max(n, 1)
         if not (isinstance(cut, int) and isinstance(n, int) and cut == n):
             input = concat([take_range(input, axis, cut, n), take_range(input, axis, 0, cut)], axis)
     return input
