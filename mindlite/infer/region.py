@@ -294,7 +294,7 @@ class Tracer(Builder):
         def error():
             return copy.copy(constraint.error)
         with interpreting(self):
-            left = constraint.left if of_run else constant(constraint.left)
+            left = constraint.left if isinstance(constraint.left, AnfNode) else constant(constraint.left)
             holds = scalar_compare(left, constant(constraint.right), op=constraint.op)
         self.graph.add(check, holds, origin=self.origin, abstract=AbstractTuple(()), error=error,
                        again=True)

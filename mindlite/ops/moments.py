@@ -132,7 +132,7 @@ def _float_reduction_infer(name):
 @composite(infer=_float_reduction_infer("logsumexp"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
 def reduce_logsumexp(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result; of no elements it is -inf."""
-    if any(isinstance(x.shape[a], int) and x.shape[a] == 0 for a in axis):
+    if any(isinstance(x.shape[a], int) and x.shape[a] == 0 for a in normal_axes("logsumexp", axis, x.ndim)):
         total = log(reduce_sum(x, axis=axis, keepdims=True))
         return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
     top = reduce_max(x, axis=axis, keepdims=True)

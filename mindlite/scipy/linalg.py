@@ -1,7 +1,7 @@
 """Linear algebra with SciPy's names and arguments. Stacks of matrices [.., n, n] are taken as well.
 
-`overwrite_a`, `overwrite_b` and `turbo` are taken and change nothing; `check_finite` is: with it, numbers that are not finite
-are an error where they are known, outside of graphs.
+`overwrite_a`, `overwrite_b`, `turbo` and `check_finite` are taken and change nothing: numbers that are not finite give NaN, or
+the error that they lead to, in eager mode as in graphs.
 """
 import numpy as np
 
@@ -58,19 +58,41 @@ def det(a, overwrite_a=False, check_finite=True):
     return ops.det(_matrix("det", a))
 
 
+def _whole(triangle, lower, turn=ops.adjoint):
+    """The Hermitian matrix of which one triangle is given, and the other one is not read; or the symmetric one."""
+    half = ops.tril(triangle) if lower else turn(ops.triu(triangle))
+    return half + turn(ops.tril(half, -1))
+
+
 def solve(a, b, lower=False, assume_a="gen", transposed=False):
     """x with a x = b.
 
-    a : float[.., n, n]; b : float[.., n, k] or [n]          lower, assume_a : taken for SciPy's sake; transposed : of a
-    raises : ValueRangeError for a singular matrix
+    a : float[.., n, n]; b : float[.., n, k] or [n]                                      transposed : of a
+    assume_a : "gen"; "sym", "her", "pos": a is symmetric, Hermitian, or positive definite too, and one triangle of it is read,
+               the lower one with `lower`
+    raises   : ValueRangeError for a singular matrix, for another assume_a, and where a is to be positive definite and is not
     """
     a = _matrix("solve", a)
+    check_value_type("lower", lower, bool, "solve")
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueRangeError(f"solve: assume_a is 'gen', 'sym', 'her' or 'pos', not {assume_a!r}")
+    if assume_a == "pos":
+        return cho_solve(cho_factor(a, lower), b)
+    if assume_a != "gen":
+        a = _whole(a, lower, turned if assume_a == "sym" else ops.adjoint)
     b, vector = _columns(b, a)
     x = ops.solve(turned(a) if transposed else a, b)
     return ops.squeeze(x, -1) if vector else x
 
 
 _TRANSPOSED = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
+
+
+def _transposed(name, trans):
+    """0, 1 or 2. raises : ValueRangeError"""
+    if trans not in _TRANSPOSED:
+        raise ValueRangeError(f"{name}: trans is one of {', '.join(map(repr, _TRANSPOSED))}, not {trans!r}")
+    return _TRANSPOSED[trans]
 
 
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None, check_finite=True):
@@ -81,8 +103,9 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
     raises : ArgumentError, ShapeError, ValueRangeError for another trans or a singular matrix
     """
     a = _matrix("solve_triangular", a)
-    if trans not in _TRANSPOSED:
-        raise ValueRangeError(f"solve_triangular: trans is one of {', '.join(map(repr, _TRANSPOSED))}, not {trans!r}")
+    trans = _transposed("solve_triangular", trans)
+    if debug is not None:
+        raise ArgumentError("solve_triangular: debug is None")
     check_value_type("lower", lower, bool, "solve_triangular")
     check_value_type("unit_diagonal", unit_diagonal, bool, "solve_triangular")
     if not isinstance(b, Tensor):
@@ -90,17 +113,18 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
     b, vector = _columns(b if b.dtype.kind in "fc" else _as_float("solve_triangular", b), a)
     if b.shape[-2] != a.shape[-1]:
         raise ShapeError("solve_triangular: the sizes differ", note=f"a: {list(a.shape)}, b: {list(b.shape)}")
-    x = ops.solve_triangular(a, b, _TRANSPOSED[trans], lower, unit_diagonal)
+    x = ops.solve_triangular(a, b, trans, lower, unit_diagonal)
     return ops.squeeze(x, -1) if vector else x
 
 
 def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
     """Cholesky's factor of a positive definite a : float[.., n, n]: u with u^T u = a, or lower: l with l l^T = a.
 
-    gradient : of the lower triangle of a
+    Of a the upper triangle is read, or the lower one, and has the gradient.
     raises   : ValueRangeError for a matrix that is not positive definite
     """
-    return ops.cholesky(_matrix("cholesky", a), not lower)
+    check_value_type("lower", lower, bool, "cholesky")
+    return ops.cholesky(_whole(_matrix("cholesky", a), lower), not lower)
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
@@ -133,7 +157,7 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     """x with a x = b, from what lu_factor gave of a; trans : 1 or 2 for the transposed matrix; b : float[.., n, k] or [n]."""
     made, pivots = lu_and_piv
     b, vector = _columns(b, made)
-    if _TRANSPOSED[trans]:
+    if _transposed("lu_solve", trans):
         order, lower, upper = ops.lu_unpack(made, pivots + 1)
         inner = ops.solve_triangular(upper, b, 1)
         x = ops.matmul(order, ops.solve_triangular(lower, inner, 1, True, True))

@@ -22,6 +22,12 @@ CALLS = {
     "solve vector": (lambda la, a, b: la.solve(a, b), GENERAL, VECTOR),
     "cholesky": (lambda la, a: la.cholesky(a), POSITIVE),
     "cholesky lower": (lambda la, a: la.cholesky(a, lower=True), POSITIVE),
+    "cholesky of the upper triangle": (lambda la, a: la.cholesky(a), np.triu(POSITIVE) + np.tril(OTHER, -1)),
+    "cholesky of the lower triangle": (lambda la, a: la.cholesky(a, lower=True), np.tril(POSITIVE) + np.triu(OTHER, 1)),
+    **{f"solve {word} {lower}": (lambda la, a, b, word=word, lower=lower: la.solve(a, b, lower=lower, assume_a=word),
+                                 np.tril(a) + np.triu(OTHER, 1) if lower else np.triu(a) + np.tril(OTHER, -1), b)
+       for word, a, b in (("sym", SYMMETRIC, VECTOR), ("her", SYMMETRIC, COLUMNS), ("pos", POSITIVE, VECTOR))
+       for lower in (True, False)},
     "cho_solve": (lambda la, a, b: la.cho_solve(la.cho_factor(a), b), POSITIVE, VECTOR),
     "cho_solve lower": (lambda la, a, b: la.cho_solve(la.cho_factor(a, lower=True), b), POSITIVE, COLUMNS),
     "lu": (lambda la, a: la.lu(a), GENERAL[[2, 0, 3, 1]]),
@@ -60,7 +66,7 @@ def test_a_function_gives_what_scipys_does(name):
             close(run(msp.linalg, *tensors), expected)
 
 
-@pytest.mark.parametrize("name", [n for n in CALLS if "cho" not in n and n not in ("lu_factor", "eigvalsh", "block_diag")])
+@pytest.mark.parametrize("name", [n for n in CALLS if n not in ("lu_factor", "eigvalsh", "block_diag")])
 def test_a_gradient_is_that_of_differences(name):
     call, *arrays = CALLS[name]
 
@@ -141,6 +147,10 @@ def test_stacks_of_matrices_are_solved_one_by_one():
     (lambda: msp.linalg.inv(Tensor(np.zeros((2, 2)))), ValueError), (lambda: msp.linalg.cholesky(Tensor(-np.eye(2))), ValueError),
     (lambda: msp.linalg.solve_triangular(Tensor(GENERAL), Tensor(VECTOR), trans="X"), ValueError),
     (lambda: msp.linalg.solve_triangular(Tensor(GENERAL), Tensor(VECTOR[:3])), ValueError),
+    (lambda: msp.linalg.lu_solve(msp.linalg.lu_factor(Tensor(GENERAL)), Tensor(VECTOR), trans=3), ValueError),
+    (lambda: msp.linalg.solve(Tensor(GENERAL), Tensor(VECTOR), assume_a="banded"), ValueError),
+    (lambda: msp.linalg.solve(Tensor(-POSITIVE), Tensor(VECTOR), assume_a="pos"), ValueError),
+    (lambda: msp.linalg.solve_triangular(Tensor(GENERAL), Tensor(VECTOR), debug=True), TypeError),
     (lambda: msp.linalg.eigh(Tensor(GENERAL), 42), TypeError), (lambda: msp.linalg.eigh(Tensor(GENERAL), eigvals=42), TypeError),
     (lambda: msp.linalg.eigh(Tensor(GENERAL), type=4), ValueError),
     (lambda: msp.linalg.eigh(Tensor(np.ones((2, 2, 2)))), ValueError),

@@ -77,6 +77,7 @@ def _limited(n, dtype, history_size):
     return first, direction, after
 
 
+_OPTIONS = "maxiter", "norm", "gtol", "line_search_maxiter", "history_size"
 _METHODS = {"bfgs": _dense, "lbfgs": _limited, "l-bfgs": _limited}
 
 
@@ -116,7 +117,7 @@ def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     raises  : ValueRangeError for no method or another one, ArgumentError for arguments of other kinds, or for hess, hessp,
               bounds, constraints, callback, which these methods do not know
     """
-    if method is None or method.lower() not in _METHODS:
+    if not isinstance(method, str) or method.lower() not in _METHODS:
         raise ValueRangeError(f"minimize: method is one of BFGS, LBFGS, not {method!r}")
     if not isinstance(args, tuple):
         raise ArgumentError(f"minimize: args is a tuple, not {type(args).__name__}")
@@ -128,6 +129,9 @@ def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bo
     if len(constraints) > 0:
         raise ArgumentError(f"minimize: {method} has no constraints")
     settings = dict(options or {})
+    unknown = [name for name in settings if name not in _OPTIONS]
+    if unknown:
+        raise ArgumentError(f"minimize: {method} has no option {unknown[0]!r}", hint=f"has {', '.join(_OPTIONS)}")
     if tol is not None and "gtol" not in settings:
         settings["gtol"] = tol
     gradient = None if jac is None else lambda x: jac(x, *args)

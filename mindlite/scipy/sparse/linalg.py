@@ -56,8 +56,10 @@ def _dot(x, y):
     return ops.sum(x * y)
 
 
-def _solved(name, iterate, A, b, x0, tol, atol, maxiter, M, symmetric):
+def _solved(name, iterate, A, b, x0, tol, atol, maxiter, M, callback, symmetric):
     """(x, 0 if the residual is small enough, else the number of iterations), with the gradient of the solution."""
+    if callback is not None:
+        raise ArgumentError(f"{name}: nothing is called after an iteration: callback is None")
     if not isinstance(b, Tensor) or b.dtype.kind != "f":
         raise ArgumentError(f"{name}: b is a Tensor of floats")
     product = _product(name, A)
@@ -156,23 +158,27 @@ def cg(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None, callback=None
     A, M     : float[n, n], or functions of a Tensor of b's shape that are linear; M is near the inverse of A
     b, x0    : float[..]                                    x0 : where to begin; None: 0
     tol, atol: the residual is at most max(tol |b|, atol)  maxiter : None: 10 n
+    callback : None
     info     : 0, or the number of iterations where they did not suffice
     gradient : by b, and by all that A reads
     raises   : ArgumentError, ShapeError, ValueRangeError for arguments that do not fit
     """
-    return _solved("cg", _conjugate_gradients, A, b, x0, tol, atol, maxiter, M, True)
+    return _solved("cg", _conjugate_gradients, A, b, x0, tol, atol, maxiter, M, callback, True)
 
 
 def bicgstab(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
     """(x, info) with A x = b for any regular A (van der Vorst 1992). Arguments, info and gradient: those of `cg`."""
-    return _solved("bicgstab", _stabilised, A, b, x0, tol, atol, maxiter, M, False)
+    return _solved("bicgstab", _stabilised, A, b, x0, tol, atol, maxiter, M, callback, False)
 
 
 def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None, callback=None, solve_method="batched"):
     """(x, info) with A x = b for any regular A (Saad and Schultz 1986).
 
-    restart : how many products make one basis; maxiter counts bases. The others, info and gradient: those of `cg`
+    restart      : how many products make one basis; maxiter counts bases. The others, info and gradient: those of `cg`
+    solve_method : "batched" or "incremental": how MindSpore finds the least squares of a basis, with one result
     """
+    if solve_method not in ("batched", "incremental"):
+        raise ValueRangeError(f"gmres: solve_method is 'batched' or 'incremental', not {solve_method!r}")
     if restart < 1:
         raise ValueRangeError(f"gmres: restart is at least 1, not {restart}")
-    return _solved("gmres", _minimal_residuals(restart), A, b, x0, tol, atol, maxiter, M, False)
+    return _solved("gmres", _minimal_residuals(restart), A, b, x0, tol, atol, maxiter, M, callback, False)
