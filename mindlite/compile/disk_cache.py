@@ -55,7 +55,7 @@ from .flow_text import DTYPES, Missing, Reader, Writer
 from .guards import current_value
 from .lower import Lowered
 from .pipeline import Compiled, compile_function
-from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec
+from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec, TreeSpec
 
 log, pathlib, hashlib = LazyModule("mindlite.common.log"), LazyModule("pathlib"), LazyModule("hashlib")
 VERSION = 3
@@ -148,6 +148,8 @@ class Question:
             return ["same", spec.number]
         if isinstance(spec, ScalarSpec):
             return ["scalar", spec.type.__name__]
+        if isinstance(spec, TreeSpec):
+            raise NotCacheable("the kinds of a tree are numbered by classes of this process")
         if isinstance(spec, ObjectSpec):
             return ["object", description.of(spec.keep)]
         if isinstance(spec, tuple):

@@ -40,6 +40,8 @@ def explain(f, details=False):
             lines += inside
     for variant, why in f.history:
         lines.append(f"  waiting: {show_call(variant.signature, f.names)}, because {why.text}")
+    if f.trees.refused:
+        lines.append(f"  no tree is data, each structure has a graph: {f.trees.refused}")
     if more and not details:
         lines.append(f"  explain(details=True) tells {more} line(s) more: stages, kernels, libraries, what was not fused and why")
     return "\n".join(lines)

@@ -31,8 +31,9 @@ from .guards import changed_guard, guards_hold
 from .disk_cache import compile_or_restore
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
-from .signature import (Leaves, ScalarSpec, arguments_of, declared_spec, devices_in, numbers_in, open_numbers, open_sizes,
-                        placements_in, signature_of, sizes_above_zero, sizes_in, sizes_that_differ)
+from .signature import (ScalarSpec, Trees, arguments_of, declared_spec, devices_in, differing_trees, has_trees, numbers_in,
+                        open_numbers, open_sizes, placements_in, places_of_trees, signature_of_call, sizes_above_zero, sizes_in,
+                        sizes_that_differ, with_wider_trees)
 from .variant import Runner
 
 MAX_SHAPE_VARIANTS = 4
@@ -101,6 +102,7 @@ class JitFunction:
         self.recordings, self.asked = {}, {}
         self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
         self.refused = {}                                # {Location: (why, how many calls Python has made for it, once each)}
+        self.trees = Trees()                             # which arguments are trees
         self.met_hooks = 0                               # calls that Python has run for the hooks of an argument
         self.warned = set()                              # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
@@ -291,14 +293,16 @@ class JitFunction:
 
     def select(self, args, kwargs):
         """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""
-        leaves = Leaves()
-        signature = signature_of((args, tuple(kwargs.items())), leaves)
+        signature, leaves = signature_of_call(args, kwargs, self.trees)
         variant = self.exact.get(signature)
         if variant is None or not guards_hold(variant.guards) or not variant.inputs_hold():
             with self.lock:
                 variant = self.find(signature)
                 if variant is None:
+                    trees = self.trees
                     variant = self.compile_or_leave(signature, args, kwargs)
+                    if variant is None and self.trees != trees:      # arguments are trees, or are none, from now on
+                        return self.select(args, kwargs)
                     if variant is None:
                         return None, leaves, signature
                 self.exact.put(signature, variant, MAX_REMEMBERED)
@@ -310,9 +314,18 @@ class JitFunction:
         it."""
         if signature in self.in_python:
             return None
+        if not self.trees.refused:
+            before, self.trees = self.trees, Trees(self.trees.places.union(places_of_trees(signature), *[
+                differing_trees(v.signature, signature, args) for v in self.variants]))
+            if self.trees != before and self.trees.places != places_of_trees(signature):
+                return None
         try:
             return self.compile(signature, args, kwargs)
         except Refusal as refusal:
+            if has_trees(signature):
+                self.trees = Trees(refused=refusal.message)
+                self.drop([v for v in self.variants if has_trees(v.signature)])
+                return None
             if refusal.awaits is not None:
                 self.asked[refusal.awaits] = self.asked.get(refusal.awaits, 0) + 1
                 self.runs_in_python += 1
@@ -467,6 +480,10 @@ class JitFunction:
                         "all are open now")
                 return open_sizes(signature, lambda path, size: path in paths
                                   or path in already), reason_of(found, "another size")
+        for variant in reversed(self.variants):
+            wider = with_wider_trees(variant.signature, signature) if has_trees(signature) else None
+            if wider is not None:
+                return wider, reason_of(differences(variant.signature, signature, self.names), "trees of other kinds")
         for variant in reversed(self.variants):
             opened = open_numbers(variant.signature, signature)
             if opened is None or opened == signature:

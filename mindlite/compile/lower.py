@@ -32,10 +32,11 @@ from .flow_builder import FlowBuilder
 from .library import LIBRARY, is_in_library, lower_finished
 from .lower_control import CONTROL, kind_of
 from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
+from .lower_trees import TREES
 from .placement import ALIASES, Placement
 from .python_calls import Evaluation, Objects, PythonCall
 
-LOWER = {**CONTROL, **NUMBERS}
+LOWER = {**CONTROL, **NUMBERS, **TREES}
 
 
 @dataclass

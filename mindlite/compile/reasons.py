@@ -6,7 +6,7 @@ import inspect
 
 from ..common.dim import Symbol
 from ..common.records import dataclass
-from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec, is_number, show_signature
+from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec, TreeSpec, is_number, show_signature
 
 CURES = {
     "size": "declare it open: set_inputs(..) or input_signature with None in its place, or jit(dynamic=1)",
@@ -118,6 +118,8 @@ def _differences(path, a, b):
     elif isinstance(a, ObjectSpec) and isinstance(b, ObjectSpec):
         same = type(a.keep) is type(b.keep)
         yield Difference("object", path, show_signature(a), f"another {show_signature(b)}" if same else show_signature(b))
+    elif isinstance(a, TreeSpec) or isinstance(b, TreeSpec):
+        yield Difference("structure", path, show_signature(a), show_signature(b))
     elif isinstance(a, SameSpec) or isinstance(b, SameSpec):
         yield Difference("same", path, str(a), str(b))
     else:

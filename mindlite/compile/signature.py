@@ -14,8 +14,9 @@ from ..common.dtype import DType
 from ..common.records import dataclass
 from ..common.storage import ShardedArray
 from ..common.tensor import Parameter, Tensor
+from ..common.trees import NotATree, Tree, TreeType, encode, is_deep, is_recursive
 from ..infer.arguments import Leaf, Same
-from ..mindir.abstract import AbstractScalar, AbstractTensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTree
 
 
 MAX_INT = (1 << 63) - 1          # larger ints stay constants: arithmetic in registers has 64 bits
@@ -60,17 +61,40 @@ class ScalarSpec:
         return self.type.__name__
 
 
+@dataclass(frozen=True)
+class TreeSpec:
+    """A tree (common.trees) of a type: one argument, whatever is in it."""
+    type: TreeType
+
+    def __str__(self):
+        return str(self.type)
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Which arguments of a function are trees.
+
+    places  : positions of those of which an earlier call has shown it
+    refused : why none is, a text: a graph cannot say what the function does with one
+    """
+    places: frozenset = frozenset()
+    refused: str = ""
+
+
 class Leaves(list):
-    """The Tensors of a call, in order.
+    """The Tensors and trees of a call, in order.
+
+    no_trees   : tuples and dataclasses are taken apart, or constants, however deep they are
 
     containers : the lists and dicts among its arguments
     numbers    : (how many Tensors come before it, the number) for each int and float
     known      : {id: number} of the Tensors, {(id,): number} of the containers; one that comes again is no other leaf
     """
-    __slots__ = ("containers", "numbers", "known")
+    __slots__ = ("containers", "numbers", "known", "no_trees")
 
-    def __init__(self):
+    def __init__(self, no_trees=False):
         super().__init__()
+        self.no_trees = no_trees
         self.containers, self.numbers, self.known = [], [], {}
 
     def tensor(self, value):
@@ -89,6 +113,17 @@ class Leaves(list):
         if isinstance(elements, ShardedArray):
             return TensorSpec(value.dtype, elements.shape, is_parameter, None, elements.placement)
         return TensorSpec(value.dtype, elements.shape, is_parameter, elements.device)
+
+    def tree(self, value):
+        """The signature of a tree, which is entered; None for what cannot be one."""
+        if self.no_trees:
+            return None
+        try:
+            tree, of = encode(value)
+        except NotATree:
+            return None
+        self.append(tree)
+        return TreeSpec(of)
 
     def container(self, value):
         """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""
@@ -115,11 +150,12 @@ def signature_of(value, leaves):
 
     Tensors and arrays are appended to `leaves`, lists and dicts (which the function may change) to its `containers`.
     """
-    cls = type(value)
+    cls: Any = type(value)
     if cls is Tensor or cls is Parameter:
         return leaves.tensor(value)
     if cls is tuple:
-        return ("tuple", *[signature_of(v, leaves) for v in value])
+        found = is_deep(value, len(value)) and leaves.tree(value)
+        return found or ("tuple", *[signature_of(v, leaves) for v in value])
     if cls is list:
         return leaves.container(value) or ("list", *[signature_of(v, leaves) for v in value])
     if cls is dict:
@@ -134,14 +170,66 @@ def signature_of(value, leaves):
     if isinstance(value, np.ndarray):
         leaves.append(Tensor.wrap(np.asarray(value, order="C")))
         return TensorSpec(dt.dtype(value.dtype), value.shape)
+    if is_recursive(cls):
+        found = leaves.tree(value)
+        if found is not None:
+            return found
     if isinstance(value, tuple):
         return (ObjectSpec(id(cls), cls), *[signature_of(v, leaves) for v in value])
     return ObjectSpec(id(value), value)
 
 
+def signature_of_call(args, kwargs, trees):
+    """(the signature of a call, its Leaves). trees: the Trees of the function"""
+    leaves = Leaves(no_trees=bool(trees.refused))
+    if trees.places:
+        inside = ("tuple", *[number in trees.places and leaves.tree(value) or signature_of(value, leaves)
+                             for number, value in enumerate(args)])
+        signature = ("tuple", inside, signature_of(tuple(kwargs.items()), leaves))
+    else:
+        signature = signature_of((args, tuple(kwargs.items())), leaves)
+    found = [leaf for leaf in leaves if type(leaf) is Tree]
+    if found and any(id(part) in leaves.known for tree in found for part in tree.keep if isinstance(part, Tensor)):
+        return signature_of_call(args, kwargs, Trees(refused="a Tensor of it is an argument, too"))
+    return signature, leaves
+
+
+def has_trees(signature):
+    """True if a tree stands in a signature."""
+    return isinstance(signature, TreeSpec) or isinstance(signature, tuple) and any(map(has_trees, signature))
+
+
+def with_wider_trees(pattern, signature):
+    """`signature` with trees of types that cover those in `pattern`, if the two differ in the types of trees alone, else None."""
+    if isinstance(pattern, TreeSpec) and isinstance(signature, TreeSpec):
+        return TreeSpec(pattern.type.join(signature.type))
+    if isinstance(pattern, tuple) and isinstance(signature, tuple) and len(pattern) == len(signature):
+        parts = [with_wider_trees(p, s) for p, s in zip(pattern, signature)]
+        return None if any(part is None and s is not None for part, s in zip(parts, signature)) else tuple(parts)
+    env: dict = {}
+    return signature if matches(pattern, signature, env) else None
+
+
+def places_of_trees(signature):
+    """The positions of the arguments that are trees."""
+    return frozenset([n for n, part in enumerate(signature[1][1:]) if isinstance(part, TreeSpec)])
+
+
+def differing_trees(pattern, signature, args):
+    """The positions of arguments that are nested tuples of different structure in two signatures: in one of them, at least, a
+    tuple of its length lies in it."""
+    if len(pattern[1]) != len(signature[1]) or pattern[2] != signature[2]:
+        return frozenset()
+    return frozenset([n for n, (p, s, value) in enumerate(zip(pattern[1][1:], signature[1][1:], args))
+                      if type(value) is tuple and isinstance(p, tuple) and isinstance(s, tuple) and p[:1] == s[:1] == ("tuple",)
+                      and len(p) == len(s) and without_sizes(p) != without_sizes(s)
+                      and any(isinstance(part, tuple) and part[:1] == ("tuple",) and len(part) == len(whole)
+                              for whole in (p, s) for part in whole[1:])])
+
+
 def flat_specs(signature, found):
     """The TensorSpecs and ScalarSpecs of a signature, in the order of the leaves."""
-    if isinstance(signature, (TensorSpec, ScalarSpec)):
+    if isinstance(signature, (TensorSpec, ScalarSpec, TreeSpec)):
         found.append(signature)
     elif isinstance(signature, tuple):
         for part in signature:
@@ -215,6 +303,8 @@ def abstract_values(signature, value):
         return Leaf(made) if signature.parameter else made
     if isinstance(signature, ScalarSpec):
         return AbstractScalar(signature.type)
+    if isinstance(signature, TreeSpec):
+        return AbstractTree(signature.type)
     if isinstance(signature, SameSpec):
         return Same(signature.number)
     if isinstance(value, (tuple, list)):
@@ -247,6 +337,8 @@ def matches(pattern: Any, signature: Any, env: dict) -> bool:
             elif want != have:
                 return False
         return True
+    if isinstance(pattern, TreeSpec):
+        return isinstance(signature, TreeSpec) and pattern.type.covers(signature.type)
     if isinstance(pattern, ScalarSpec):
         if pattern == signature or not is_number(signature):
             return pattern == signature

@@ -28,6 +28,8 @@ from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_o
 from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
+from .tree_kinds import is_data_tree, is_instance, is_tree
+from .trees import attribute_of_tree, data_of, item_of, items_of, length_of
 from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure
 from collections.abc import Callable
 
@@ -80,6 +82,8 @@ def attribute(ev, value, name):
         if name in RETURN_NOTHING_NAMES and type(ev.tracer.containers.get(value)) in (list, set, dict, deque):
             return getattr(ev.tracer.containers[value], name)
         return ask_python(ev, getattr, (value, name), f"the attribute {name!r} of an object that Python made")
+    if is_tree(value):
+        return attribute_of_tree(ev, value, name)
     if name == "register_hook" and is_tensor(value) and not ev.concrete or isinstance(value, HookHandle):
         return HookMethod(None, value, name)
     if name in CELL_HOOKS and hasattr(type(value), "cell_version") and not ev.concrete:
@@ -220,6 +224,9 @@ def item(ev, value, index):
     """value[index]"""
     if ev.is_object(value):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that Python made")
+    if is_tree(value) and not is_data_tree(value):
+        return item_of(ev, value, index)
+    value, index = (data_of(ev, v) if is_tree(v) else v for v in (value, index))
     if is_scalar_node(index) and (type(value) is dict or isinstance(value, Box) and value.kind == "dict"):
         raise Refusal("which entry of a dict it is, is known at run time only")
     if isinstance(value, Box):
@@ -318,6 +325,7 @@ def binary_value(ev, op, a, b):
     """a op b"""
     if ev.is_object(a) or ev.is_object(b):
         return ask_python(ev, OPERATORS[op], (a, b), f"{op} on an object that Python made")
+    a, b = (data_of(ev, v) if is_tree(v) else v for v in (a, b))
     if (isinstance(a, Box) or isinstance(b, Box)) and not (is_tensor(a) or is_tensor(b)):
         return _binary_of_boxes(ev, op, a, b)
     if is_tensor(a) or is_tensor(b):
@@ -365,6 +373,18 @@ def wrap_container(ev, value):
     return value
 
 
+def _compare_trees(ev, op, a, b):
+    """a op b, of which one is a tree or a part of one"""
+    if op in ("is", "is not"):
+        if a is not None and b is not None:
+            raise Refusal("whether two objects of a tree are one")
+        same = is_instance(ev, b if a is None else a, type(None))
+        return same if op == "is" else not same if isinstance(same, bool) else negate(ev, same)
+    if op in ("in", "not in"):
+        raise Refusal("what is in a tree")
+    return compare_values(ev, op, *(data_of(ev, v) if is_tree(v) else v for v in (a, b)))
+
+
 def compare_values(ev, op, a, b):
     """a op b"""
     if op in ("is", "is not") and a is not b and not ev.concrete and (is_tensor(a) or is_tensor(b)) and any(
@@ -373,6 +393,8 @@ def compare_values(ev, op, a, b):
     if (ev.is_object(a) or ev.is_object(b)) and op in ASKED:
         return ask_python(ev, ASKED[op], (a, b), f"{op} on an object that Python made",
                           None if op in COMPARISONS else A_BOOL)
+    if is_tree(a) or is_tree(b):
+        return _compare_trees(ev, op, a, b)
     if op in ("is", "is not"):
         if is_scalar_node(a) and is_scalar_node(b) or is_scalar_node(a) and _is_small(b) \
                 or is_scalar_node(b) and _is_small(a):
@@ -520,6 +542,8 @@ METHODS_OF["list"].update(
 
 def length(ev, value):
     """len(value)"""
+    if is_tree(value) and not is_data_tree(value):
+        return length_of(ev, value)
     if ev.is_object(value):
         return ask_python(ev, len, (value,), "the length of an object that Python made", AN_INT)
     if isinstance(value, Box):
@@ -557,6 +581,8 @@ def in_order(ev, elements):
 
 def iterate(ev, value):
     """The items of something iterable, as a list."""
+    if is_tree(value):
+        return items_of(ev, value)
     if isinstance(value, Box):
         if value.kind == "iterator":
             return ev.drain(value)

@@ -5,7 +5,7 @@
 from typing import Any
 
 from ..common.records import dataclass
-from ..mindir.abstract import Abstract, AbstractAny
+from ..mindir.abstract import Abstract, AbstractAny, AbstractTree
 from ..mindir.graph import Parameter
 from .kinds import remade
 from .values import Box
@@ -39,7 +39,7 @@ class Arguments:
         """The value inside of one argument, or a part of one; label: its name"""
         if isinstance(value, Abstract):
             made = self.graph.add_parameter(label, value)
-            if hasattr(value, "shape"):
+            if hasattr(value, "shape") or isinstance(value, AbstractTree):       # the leaves of a call
                 self.tensors.append(made)
             return made
         if isinstance(value, Leaf):

@@ -38,6 +38,7 @@ from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raise
 from .outside import guard_contents, method_of_class
 from .program import by_python, raises
 from .region import Region, align
+from .tree_kinds import is_tree, truth_of
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure
 
 
@@ -67,6 +68,8 @@ def truth(ev: Any, value: Any) -> Any:
         return ask_python(ev, bool, (value,), "the truth value of an object that Python made", A_BOOL)
     if isinstance(value, Tensor):
         value = ev.tracer.lift(value)
+    if is_tree(value):
+        return truth_of(ev, value)
     if isinstance(value, Box):
         return len(ev.store[value]) > 0 if value.kind != "cell" else True
     if isinstance(value, Dim):

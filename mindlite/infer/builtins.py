@@ -28,6 +28,7 @@ from .outcome import Raises
 from .outside import method_of_class
 from .program import by_python, of_container, raised_as, raises, text_by_python
 from .sharing import check_key
+from .tree_kinds import is_instance, is_tree
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range
 from collections.abc import Callable
 
@@ -324,6 +325,8 @@ def python_type(ev, value):
 def _isinstance(ev, value, classes):
     if isinstance(value, MadeException):
         return by_python(ev, issubclass, class_of(value), classes)
+    if is_tree(value):
+        return is_instance(ev, value, classes)
     if isinstance(value, (Box, AnfNode, Dim, Range, Closure, BoundMethod)):
         return by_python(ev, issubclass, python_type(ev, value), classes)
     return by_python(ev, isinstance, value, classes)

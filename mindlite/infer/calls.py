@@ -36,6 +36,8 @@ from .mapping import map_over
 from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .program import by_python
+from .tree_kinds import is_tree
+from .trees import data_of
 from .pullbacks import differentiate
 from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place
 
@@ -71,6 +73,8 @@ def call_value(ev, fn, args, kwargs):
         handler = BUILTINS.get(fn)
     except TypeError:                                        # not hashable: no builtin
         handler = None
+    if handler is not None and fn in OF_NUMBERS:
+        args = tuple([data_of(ev, a) if is_tree(a) else a for a in args])
     if handler is not None and not (handler in ASK_PYTHON and any(ev.is_object(a) for a in args)):
         if fn not in ABOUT_OBJECTS:
             guard_contents(ev, args)
@@ -92,6 +96,9 @@ def call_value(ev, fn, args, kwargs):
     if call is not None and not is_framework(call.__code__.co_filename):
         return call_value(ev, call, (fn, *args), kwargs)
     return _run_or_fall_back(ev, fn, args, kwargs)
+
+
+OF_NUMBERS = (int, float, abs, round, pow, divmod, min, max, complex)       # they are given what a leaf of a tree is
 
 
 def taken_by(ev, handler, own, args, kwargs):

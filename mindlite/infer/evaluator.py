@@ -44,6 +44,8 @@ from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
 from .state import MISSING, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
+from .tree_kinds import is_tree
+from .trees import data_of
 from .values import Box, Closure, Conflict, Lives, Mixed, assumed_of, fits
 
 MAX_DEPTH = 200
@@ -313,6 +315,8 @@ class Evaluator:
             return self.unbox(content)
         if type(value) is dict:
             return remade(value, [self.unbox(v) for v in value.values()])
+        if is_tree(value):                                   # an operator asks
+            return data_of(self, value)
         return self.tracer.current(value) if isinstance(value, AnfNode) else map_parts(self.unbox, value)
 
     def box(self, value):

@@ -38,6 +38,8 @@ from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
 from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
+from .tree_kinds import is_tree
+from .trees import data_of, items_of
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
                      Unsure)
 
@@ -292,6 +294,7 @@ def unary(ev, frame, node, values):
         return ask_python(ev, UNARY[op], (value,), f"{op} on an object that Python made")
     if op == "not":
         return negate(ev, value)
+    value = data_of(ev, value) if is_tree(value) else value
     if is_tensor(value):
         return ev.trace(UNARY[op], (ev.tracer.lift(value),), {})
     if isinstance(value, AnfNode):
@@ -407,8 +410,8 @@ def join_str(ev, frame, node, values):
 def unpack(ev, frame, node, values):
     if ev.is_object(values[0]) and not node.attrs["star"]:
         values = [ask_python(ev, tuple, (values[0],), "unpacking an object that Python made")]
-    items = tuple(iterate(ev, values[0]))
     before, star, after = (node.attrs[k] for k in ("before", "star", "after"))
+    items = tuple(iterate(ev, values[0]) if star or not is_tree(values[0]) else items_of(ev, values[0], before))
     if not star:
         if len(items) != before:
             few = len(items) < before

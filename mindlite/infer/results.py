@@ -17,6 +17,7 @@ from .kinds import is_leaf, kind_of, map_parts, parts_of, walk
 from .outside import CONTAINERS
 from .region import HookHandle
 from .sharing import spot
+from .tree_kinds import is_tree
 from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range
 
 
@@ -59,6 +60,8 @@ class Results:
 
     def output(self, node):
         """A Result for a node."""
+        if is_tree(node):
+            raise Refusal("a part of a tree leaves the graph", None)
         self.outputs.append(node)
         return Result(len(self.outputs) - 1, self.numbers.get(node))
 

@@ -22,6 +22,7 @@ from .effects import AmbiguousTarget
 from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
 from .program import raises
 from .region import HookHandle
+from .tree_kinds import is_tree
 from .values import Box, Closure, MadeException, Traceback
 
 
@@ -52,6 +53,8 @@ def flatten(ev, value, copies=False):
     nodes, location = [], ev.tracer.origin.location
 
     def leaf(v):
+        if is_tree(v):
+            raise Refusal("a part of a tree is given to Python code", None, location)
         if isinstance(v, (AnfNode, Dim)) or isinstance(v, Tensor) and (v in ev.store or ev.made_here(v)):
             nodes.append(v)
             number = len(nodes) - 1

@@ -7,6 +7,7 @@ from typing import Any
 from ..common.dim import Dim, product, symbols_of
 from ..common.dtype import DType
 from ..common.records import dataclass
+from ..common.trees import TreeType
 
 
 class Abstract:
@@ -71,6 +72,15 @@ class AbstractTape(Abstract):
 
     def __str__(self):
         return "tape"
+
+
+@dataclass(frozen=True)
+class AbstractTree(Abstract):
+    """A tree as records (common.trees), or a part of one: the address of a record. type: its TreeType"""
+    type: TreeType
+
+    def __str__(self):
+        return "tree"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ..common.recent import Recent
 from ..common.storage import copied, may_share
 from ..common.tensor import Tensor
 from ..common.threads import here
+from ..common.trees import Tree
 from ..compile.executable import Executable, as_raised
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, PIPELINE, RECORDED, Wanted, derive_graph
@@ -82,8 +83,8 @@ def call_recorded(jit_function, args, kwargs):
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
-    if any([isinstance(x, Tensor) and x.placement is not None for x in (*leaves, *variant.inputs)]):
-        return in_eager_mode(jit_function, args, kwargs)     # its gradients lie where eager mode makes them
+    if any([isinstance(x, Tensor) and x.placement is not None or type(x) is Tree for x in (*leaves, *variant.inputs)]):
+        return in_eager_mode(jit_function, args, kwargs)     # its gradients lie where eager mode makes them, or in a tree
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
         if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):

@@ -1,0 +1,48 @@
+"""Of which kind a tree, or a part of one, is: a bool where that is known, else a comparison of its record's number (trees.py)."""
+from ..common.errors import Refusal
+from ..mindir.abstract import AbstractTree
+from ..mindir.graph import AnfNode
+from ..mindir.primitive import interpreting
+from ..ops.scalar import scalar_binary, scalar_compare
+from ..ops.trees import tree_kind
+
+
+def is_tree(value):
+    """True for a node that stands for a tree, or for a part of one."""
+    return isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTree)
+
+
+def is_data_tree(tree):
+    """True for a part that is a Tensor wherever a node of Python's would have no items."""
+    return not any(issubclass(kind.cls, tuple) for kind in tree.abstract.type.nodes)
+
+
+def kinds_of(tree):
+    """All kinds that it may be."""
+    return (*tree.abstract.type.nodes, *tree.abstract.type.leaves)
+
+
+def is_one_of(ev, tree, kinds):
+    """Whether it is of one of these kinds: a bool, or a node."""
+    if len(kinds) in (0, len(kinds_of(tree))):
+        return bool(kinds)
+    with interpreting(ev.tracer):
+        number, holds = tree_kind(ev.tracer.lift(tree)), None
+        for kind in kinds:
+            is_it = scalar_compare(number, kind.number, op="==")
+            holds = is_it if holds is None else scalar_binary(holds, is_it, op="|")
+        return holds
+
+
+def truth_of(ev, tree):
+    """bool(tree)"""
+    if any(kind.cls is not type(None) for kind in tree.abstract.type.leaves) or any(
+            hasattr(kind.cls, name) for kind in tree.abstract.type.nodes for name in ("__bool__", "__len__")
+            if not issubclass(kind.cls, tuple)):
+        raise Refusal("the truth value of a tree that may be a Tensor, a number or an object that says it itself", None)
+    return is_one_of(ev, tree, [kind for kind in tree.abstract.type.nodes if kind.parts or not issubclass(kind.cls, tuple)])
+
+
+def is_instance(ev, tree, classes):
+    """isinstance(tree, classes)"""
+    return is_one_of(ev, tree, [kind for kind in kinds_of(tree) if issubclass(kind.cls, classes)])
