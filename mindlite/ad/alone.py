@@ -43,7 +43,7 @@ def tangents_alone(graph, wrt):
 def _alone(joint, outputs, also, again, has_run):
     """What these outputs of a graph, and the nodes `also`, need. again: nodes whose effects are not repeated"""
     target, again = FuncGraph(joint.name, joint.origin), frozenset(again)
-    env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters}
+    env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters}
     for node in live_nodes(joint, [*outputs, *also], effects=False)[0]:
         attrs = node.attrs
         if node in again and has_effect(node):

@@ -280,7 +280,7 @@ class Reverse:
         holes = [self.holes[key] if key in self.holes else
                  Parameter(self.back, key[0].name, self.sizes.abstract(key[0].abstract)) for key in handed]
         holes += self.douts + self.flags
-        made = [target.add_parameter(hole.name, self.sizes.opened(hole.abstract)) for hole in holes]
+        made: list = [target.add_parameter(hole.name, self.sizes.opened(hole.abstract)) for hole in holes]
         self.needs_sizes = list(self.sizes.fresh.items())
         env: dict = {}
         with building(target, self.backward.origin, by="grad"), collecting():

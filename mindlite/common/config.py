@@ -2,6 +2,8 @@
 
     config.verify          read         config.set(verify=True)          change for the process
 """
+from __future__ import annotations
+
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ class Switch:
     at_import: bool = False
 
 
-def _flag(text):
+def _flag(text: str) -> bool:
     return text.lower() not in ("", "0", "false", "no")
 
 
@@ -67,7 +69,7 @@ SWITCHES = (
 )
 
 
-def _read(switch, text):
+def _read(switch: Switch, text: str) -> int | str:
     try:
         return switch.read(text)
     except ValueError as error:
@@ -81,7 +83,7 @@ _AT_IMPORT = {switch.name: switch.variable for switch in SWITCHES if switch.at_i
 class Config:
     """The switches as attributes; `set` refuses a name that is not in the table."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         for switch in SWITCHES:
             text = os.environ.get(switch.variable) if switch.variable else None
             object.__setattr__(self, switch.name, switch.default if text is None else _read(switch, text))
@@ -90,18 +92,18 @@ class Config:
         def __getattr__(self, name: str) -> Any:
             """The value of the switch of this name."""
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: int | str) -> None:
         self._check(name)
         object.__setattr__(self, name, value)
 
     @staticmethod
-    def _check(name):
+    def _check(name: str) -> None:
         if name not in _NAMES:
             raise AttributeError(f"no switch named {name!r}; there are {', '.join(_NAMES)}")
         if name in _AT_IMPORT:
             raise AttributeError(f"{name} is decided when mindlite is imported: set {_AT_IMPORT[name]} in the environment")
 
-    def set(self, **values):
+    def set(self, **values: Any) -> dict[str, Any]:
         """Change several switches, all or none; returns their former values. raises : AttributeError for an unknown name"""
         for name in values:
             self._check(name)

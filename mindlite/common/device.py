@@ -5,8 +5,11 @@
 What can drive a kind says so with `provide`, which `backend.target.provide` calls; until then whoever asks for a device of that
 kind is told what is missing. So set_context, Tensor.to and the environment refuse a device in the same words.
 """
-from typing import Protocol
+from __future__ import annotations
 
+from typing import Any, Protocol
+
+from .annotations import Function
 from .config import config
 from .errors import DeviceError, ValueRangeError
 from .locks import new_lock
@@ -36,15 +39,15 @@ class Device:
         return self.kind == "CPU"
 
 
-CPU = Device("CPU")              # the host
+CPU: Device = Device("CPU")              # the host
 
 
-def name_of(device) -> str:
+def name_of(device: Device | None) -> str:
     """The name of a Device, of the host for None."""
     return str(device or CPU)
 
 
-def target_device():
+def target_device() -> Any:
     """The Device on which kernels run, by config.device_target and device_id; None for the host. raises : as `numbered`"""
     return None if config.device_target == CPU.kind else numbered(config.device_target, config.device_id)
 
@@ -98,7 +101,7 @@ def kinds() -> tuple:
     return tuple(_drivers)
 
 
-def known_kind(kind, what: str = "device_target") -> str:
+def known_kind(kind: str, what: str = "device_target") -> str:
     """The name of a kind of device that can be used here.
 
     kind   : a str;   what: the name of the argument, for the error
@@ -119,7 +122,7 @@ def known_kind(kind, what: str = "device_target") -> str:
     return name
 
 
-def device(named, what: str = "device") -> Device:
+def device(named: Any, what: str = "device") -> Device:
     """The Device that `named` is or names: "CPU", "GPU:1". raises : as `known_kind`, ValueRangeError for a bad number"""
     if isinstance(named, Device):
         known_kind(named.kind, what)
@@ -144,7 +147,7 @@ def numbered(kind: str, index: int, what: str = "device_id") -> Device:
     return Device(kind, index)
 
 
-def provide(kind: str, driver) -> None:
+def provide(kind: str, driver: Any) -> None:
     """From now on `driver` drives devices of that kind; None: nothing does."""
     with _lock:
         if driver is None:
@@ -155,12 +158,12 @@ def provide(kind: str, driver) -> None:
         tell()
 
 
-def offer(kind: str, start) -> None:
+def offer(kind: str, start: Function) -> None:
     """When a device of that kind is asked for first, `start()` calls `provide`, or raises a DeviceError: what is missing."""
     _offers[kind] = start
 
 
-def driver_of(place: Device):
+def driver_of(place: Device) -> Any:
     """What drives a device; None for the CPU, whose memory Python reads."""
     return _drivers[place.kind]
 

@@ -8,9 +8,14 @@ A Dim is a sum of monomials, each an int times a product of atoms; an atom is a 
 (DISC's shape constraints, section 4; Nimble's shape functions, section 4.2). A size that is computed from a size step by
 step holds the earlier ones many times: they are shared, and looked at once. Only its text is that of a tree.
 """
+from __future__ import annotations
+
 import itertools
 import weakref
 import zlib
+from typing import Any, Union
+
+from .annotations import Function
 
 _counter = itertools.count()
 LONG = 16                        # atoms: the text of an atom with more of them is not written to find its place among others
@@ -21,32 +26,32 @@ class Symbol:
     """A size that is known at run time. Fields: name, lo and hi (inclusive bounds, hi None for none)."""
     __slots__ = ("name", "lo", "hi", "number")
 
-    def __init__(self, name=None, lo=1, hi=None, min=None, max=None):
+    def __init__(self, name: str | None = None, lo: int = 1, hi: int | None = None, min: Any = None, max: Any = None) -> None:
         self.number = next(_counter)
         self.name = name or f"s{self.number}"
         self.lo, self.hi = (lo if min is None else min), (hi if max is None else max)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
     @property
-    def dim(self):
+    def dim(self) -> Dim:
         """The Dim that is this symbol alone."""
         return Dim({((self, 1),): 1})
 
-    def bounds(self):
+    def bounds(self) -> tuple[int, int | None]:
         """(lo, hi)"""
         return self.lo, self.hi
 
-    def symbols(self):
+    def symbols(self) -> set[Symbol]:
         """The symbols in this atom."""
         return {self}
 
-    def evaluate(self, env, done):
+    def evaluate(self, env: dict[Symbol, int], done: dict[Operation, int]) -> int:
         """The atom's value under env: {Symbol: int}."""
         return env[self]
 
-    def substitute(self, env, done):
+    def substitute(self, env: dict[Symbol, Size], done: dict) -> Size:
         """The atom with symbols replaced by env: {Symbol: int or Dim}."""
         return env.get(self, self.dim)
 
@@ -60,7 +65,7 @@ class Operation:
     sizes does not go into their operands; only two threads that make one at the same time may hold two."""
     __slots__ = ("op", "a", "b", "_hash", "_bounds", "_symbols", "_order", "_text", "atoms", "__weakref__")
 
-    def __new__(cls, op, a, b):
+    def __new__(cls, op: str, a: Size, b: Size) -> Operation:
         key = op, a, b
         self = _operations.get(key)
         if self is None:
@@ -69,52 +74,55 @@ class Operation:
             _operations[key] = self                          # another thread is to find it whole
         return self
 
-    def _derive(self, op, a, b):
+    def _derive(self, op: str, a: Size, b: Size) -> None:
         self.op, self.a, self.b = op, a, b
         self._hash = hash((op, a, b))
-        self._bounds = self._symbols = self._order = self._text = None
+        self._bounds: tuple[int | None, int | None] | None = None
+        self._symbols: set[Symbol] | None = None
+        self._order: tuple[int, int, str] | None = None
+        self._text: str | None = None
         self.atoms = 1 + _atoms_in(a) + _atoms_in(b)             # in its text
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Operation) and self._hash == other._hash and \
             (self.op, self.a, self.b) == (other.op, other.a, other.b)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         if self._text is None:
             self._text = self._show() if self.atoms <= TOO_LONG else f"{self.op}_{self.order()[1]:08x}"
         return self._text
 
-    def _show(self):
+    def _show(self) -> str:
         if self.op in ("max", "min"):
             return f"{self.op}({self.a}, {self.b})"
         a = f"({self.a})" if " " in repr(self.a) or isinstance(self.a, int) and self.a < 0 else self.a
         b = f"({self.b})" if set(" *-") & set(repr(self.b)) else self.b
         return f"({a} {'//' if self.op == 'floordiv' else '%'} {b})"
 
-    def order(self):
+    def order(self) -> Any:
         """Its place among other atoms."""
         if self._order is None:
             self._order = (1, 0, repr(self)) if self.atoms <= LONG else (
                 2, zlib.crc32(f"{self.op}({_digest(self.a)}, {_digest(self.b)})".encode()), "")
         return self._order
 
-    def bounds(self):
+    def bounds(self) -> tuple[int | None, int | None]:
         """(lo, hi) derived from the operands' bounds; None where unknown."""
         if self._bounds is None:
             self._bounds = self._find_bounds()
         return self._bounds
 
-    def _find_bounds(self):
+    def _find_bounds(self) -> tuple[int | None, int | None]:
         (alo, ahi), (blo, bhi) = bounds(self.a), bounds(self.b)
         if self.op == "max":
             los = [x for x in (alo, blo) if x is not None]
-            return (max(los) if los else None), (max(ahi, bhi) if None not in (ahi, bhi) else None)
+            return (max(los) if los else None), (max(ahi, bhi) if ahi is not None and bhi is not None else None)
         if self.op == "min":
             his = [x for x in (ahi, bhi) if x is not None]
-            return (min(alo, blo) if None not in (alo, blo) else None), (min(his) if his else None)
+            return (min(alo, blo) if alo is not None and blo is not None else None), (min(his) if his else None)
         if self.op == "mod" and blo is not None and blo > 0:
             return 0, (bhi - 1 if bhi is not None else None)
         if self.op == "floordiv" and isinstance(self.b, int) and self.b > 0:
@@ -123,46 +131,49 @@ class Operation:
             return 0, ahi
         return None, None
 
-    def symbols(self):
+    def symbols(self) -> Any:
         """The symbols in this atom."""
         if self._symbols is None:
             self._symbols = symbols_of(self.a) | symbols_of(self.b)
         return self._symbols
 
-    def evaluate(self, env, done):
+    def evaluate(self, env: dict[Symbol, int], done: dict[Operation, int]) -> int:
         """The atom's value under env: {Symbol: int}. done: {atom: its value under env} of those that have been asked for"""
         if self not in done:
             done[self] = _OPERATIONS[self.op](evaluate(self.a, env, done), evaluate(self.b, env, done))
         return done[self]
 
-    def substitute(self, env, done):
+    def substitute(self, env: dict[Symbol, Size], done: dict[Operation, Size]) -> Size:
         """The atom with symbols replaced by env: {Symbol: int or Dim}. done: as in `evaluate`"""
         if self not in done:
             done[self] = _OPERATIONS[self.op](substitute(self.a, env, done), substitute(self.b, env, done))
         return done[self]
 
 
-def _order(atom):
+def _order(atom: Operation | Symbol) -> tuple[int, int, str]:
     """The place of an atom in a monomial: a Symbol by its number, others by their text, or by what stands for a long one."""
     return (0, atom.number, "") if isinstance(atom, Symbol) else atom.order()
 
 
-def _digest(value):
+def _digest(value: Size) -> str:
     """A short text for an int or Dim, the same for equal ones."""
     return "+".join(sorted("*".join([str(c), *[f"{_order(atom)}^{power}" for atom, power in monomial]])
                            for monomial, c in _terms(value).items()))
+
+
+Monomial = tuple[tuple[Union[Symbol, Operation], int], ...]      # (atom, power) in order; () is the constant
 
 
 class Dim:
     """A polynomial: {monomial: coefficient}, a monomial being a sorted tuple of (atom, power); () is the constant."""
     __slots__ = ("terms", "_hash")
 
-    def __init__(self, terms):
+    def __init__(self, terms: dict[Any, int]) -> None:
         self.terms = terms
         self._hash = hash(frozenset(terms.items()))
 
     @staticmethod
-    def make(terms):
+    def make(terms: dict[Any, int]) -> Size:
         """The Dim of `terms` without zero terms, or the int that it is."""
         terms = {m: c for m, c in terms.items() if c}
         if not terms:
@@ -171,13 +182,13 @@ class Dim:
             return terms[()]
         return Dim(terms)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
 
-    def __add__(self, other):
+    def __add__(self, other: Size) -> Size:
         if not isinstance(other, (int, Dim)):
             return NotImplemented
         terms = dict(self.terms)
@@ -187,16 +198,16 @@ class Dim:
 
     __radd__ = __add__
 
-    def __neg__(self):
+    def __neg__(self) -> Dim:
         return self * -1
 
-    def __sub__(self, other):
+    def __sub__(self, other: Size) -> Size:
         return self + other * -1 if isinstance(other, (int, Dim)) else NotImplemented
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: int) -> Dim:
         return self * -1 + other if isinstance(other, (int, Dim)) else NotImplemented
 
-    def __mul__(self, other):
+    def __mul__(self, other: Size) -> Size:
         if isinstance(other, int):
             return self if other == 1 else Dim({m: c * other for m, c in self.terms.items()}) if other else 0
         if not isinstance(other, Dim):
@@ -209,26 +220,26 @@ class Dim:
 
     __rmul__ = __mul__
 
-    def __pow__(self, power):
+    def __pow__(self, power: float | int) -> Any:
         if not isinstance(power, int):
             return NotImplemented
         if power < 0:
             raise ValueError(f"({self}) ** {power} is no size: the power is negative")
         return product([self] * power)
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Size) -> Dim:
         return floordiv(self, other) if isinstance(other, (int, Dim)) else NotImplemented
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: int) -> Dim:
         return floordiv(other, self) if isinstance(other, int) else NotImplemented
 
-    def __mod__(self, other):
+    def __mod__(self, other: Size) -> Size:
         return mod(self, other) if isinstance(other, (int, Dim)) else NotImplemented
 
-    def __rmod__(self, other):
+    def __rmod__(self, other: int) -> Dim:
         return mod(other, self) if isinstance(other, int) else NotImplemented
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         def show(monomial, c):
             factors = [repr(a) for a, p in monomial for _ in range(p)]
             if abs(c) != 1 or not factors:
@@ -238,13 +249,17 @@ class Dim:
         text = "".join((" - " if c < 0 else " + ") + show(m, c) for m, c in parts)
         return ("-" + text[3:]) if text.startswith(" - ") else text[3:]
 
-    def __bool__(self):
+    def __bool__(self) -> None:
         raise TypeError(f"the size {self} is known at run time only")
 
     __int__ = __index__ = __bool__
 
 
-def _times(m1, m2):
+Size = Any                                       # int or Dim: rules reckon with either as with a number
+Shape = tuple[Size, ...]
+
+
+def _times(m1: Monomial, m2: Monomial) -> Monomial:
     """The product of two monomials."""
     if not m1 or not m2:
         return m1 or m2
@@ -254,16 +269,16 @@ def _times(m1, m2):
     return tuple(sorted(powers.items(), key=lambda item: _order(item[0])))
 
 
-def _terms(value):
+def _terms(value: Size) -> dict[Monomial, int]:
     return value.terms if isinstance(value, Dim) else ({(): value} if value else {})
 
 
-def is_dim(value):
+def is_dim(value: int) -> bool:
     """True for an int (not a bool) or a Dim."""
     return isinstance(value, Dim) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def bounds(value, splits=4):
+def bounds(value: Size, splits: int = 4) -> tuple[int | None, int | None]:
     """Inclusive (lo, hi) of an int or Dim; None for a side that is unknown.
 
     A term c * max(a, b) or c * min(a, b) is one of c * a and c * b, and the rest may be of the same symbols: n - min(1, n)
@@ -292,15 +307,16 @@ def bounds(value, splits=4):
     return lo, hi
 
 
-def _is_choice(monomial):
+def _is_choice(monomial: Monomial) -> bool:
     """True for one max or min alone."""
     return len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Operation) \
         and monomial[0][0].op in ("max", "min")
 
 
-def _within(known, monomial, c, rest, splits):
+def _within(known: tuple[int | None, int | None], monomial: Monomial,
+            c: int, rest: Size, splits: int) -> tuple[int | None, int | None]:
     """The bounds of rest + c * (a max or min), given some that are known."""
-    atom = monomial[0][0]
+    atom: Any = monomial[0][0]
     cases = [bounds(rest + c * part, splits) for part in (atom.a, atom.b)]
     larger = (atom.op == "max") == (c > 0)                   # it is the larger one of the two cases, or the smaller one
     lows, highs = ([x for x in found if x is not None] for found in zip(*cases))
@@ -310,7 +326,7 @@ def _within(known, monomial, c, rest, splits):
             min([x for x in (hi, known[1]) if x is not None], default=None))
 
 
-def _divide_exactly(value, divisor):
+def _divide_exactly(value: Size, divisor: Size) -> Size | None:
     """value / divisor if every term divides, else None; the divisor is an int or a single monomial."""
     terms = _terms(divisor)
     if len(terms) != 1:
@@ -328,7 +344,7 @@ def _divide_exactly(value, divisor):
     return Dim.make(out)
 
 
-def _split(value, divisor):
+def _split(value: Size, divisor: Size) -> tuple[Size, Size]:
     """value = divisor * whole + rest, with `whole` taking every term that divides."""
     whole, rest = 0, 0
     for monomial, c in _terms(value).items():
@@ -341,7 +357,7 @@ def _split(value, divisor):
     return whole, rest
 
 
-def floordiv(a, b):
+def floordiv(a: Size, b: Size) -> Size:
     """a // b, for ints and Dims; exact parts are divided out: (4*N + 2) // 4 -> N."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
@@ -355,11 +371,11 @@ def floordiv(a, b):
     return whole + _operation("floordiv", rest, b)
 
 
-def _divided_by_zero(a):
+def _divided_by_zero(a: Size) -> None:
     raise ZeroDivisionError(f"the size {a} is divided by zero")
 
 
-def mod(a, b):
+def mod(a: Size, b: Size) -> Size:
     """a % b, for ints and Dims."""
     if isinstance(a, int) and isinstance(b, int):
         return a % b
@@ -373,7 +389,7 @@ def mod(a, b):
     return _operation("mod", rest, b)
 
 
-def dim_max(a, b):
+def dim_max(a: Size, b: Size) -> Size:
     """max(a, b); decided where the bounds of a - b decide it."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
@@ -385,7 +401,7 @@ def dim_max(a, b):
     return _operation("max", a, b)
 
 
-def dim_min(a, b):
+def dim_min(a: Size, b: Size) -> Size:
     """min(a, b); decided where the bounds of a - b decide it."""
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
@@ -397,7 +413,7 @@ def dim_min(a, b):
     return _operation("min", a, b)
 
 
-def _operation(op, a, b):
+def _operation(op: str, a: Size, b: Size) -> Dim:
     """The Dim that is the one atom op(a, b)."""
     return Dim({((Operation(op, a, b), 1),): 1})
 
@@ -405,18 +421,18 @@ def _operation(op, a, b):
 _OPERATIONS = {"floordiv": floordiv, "mod": mod, "max": dim_max, "min": dim_min}
 
 
-def _atoms_in(value):
+def _atoms_in(value: Size) -> int:
     return 0 if isinstance(value, int) else sum([getattr(atom, "atoms", 1) for monomial in value.terms for atom, _ in monomial])
 
 
-def symbols_of(value):
+def symbols_of(value: Size) -> set[Symbol]:
     """The set of Symbols in an int or Dim."""
     if isinstance(value, int):
         return set()
     return set().union(*(atom.symbols() for monomial in value.terms for atom, _ in monomial))
 
 
-def lone_symbol(size):
+def lone_symbol(size: Size | None) -> Symbol | None:
     """The Symbol that a Dim is, or None for other Dims, ints and None."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         (monomial, coefficient), = size.terms.items()
@@ -425,7 +441,7 @@ def lone_symbol(size):
     return None
 
 
-def _fold(value, of_atom):
+def _fold(value: Size, of_atom: Function) -> Size:
     total = 0
     for monomial, c in _terms(value).items():
         product = c
@@ -436,7 +452,7 @@ def _fold(value, of_atom):
     return total
 
 
-def evaluate(value, env, done=None):
+def evaluate(value: Size, env: dict[Symbol, int], done: dict[Operation, int] | None = None) -> int:
     """The int that `value` is under env: {Symbol: int}."""
     if isinstance(value, int):
         return value
@@ -444,7 +460,7 @@ def evaluate(value, env, done=None):
     return _fold(value, lambda atom: atom.evaluate(env, done))
 
 
-def substitute(value, env, done=None):
+def substitute(value: Size, env: dict[Symbol, Size], done: Any = None) -> Size:
     """`value` with symbols replaced by env: {Symbol: int or Dim}; symbols that are not in env stay."""
     if isinstance(value, int):
         return value
@@ -460,7 +476,7 @@ def substitute(value, env, done=None):
     return Dim(stay) + changed if any(stay) else changed + stay.get((), 0)
 
 
-def coefficient(value, symbol):
+def coefficient(value: Size, symbol: Symbol) -> Size | None:
     """The factor of `symbol` in an int or Dim that is linear in it, 0 where it does not occur, None for any other."""
     factor = {}
     for monomial, c in _terms(value).items():
@@ -472,7 +488,7 @@ def coefficient(value, symbol):
     return Dim.make(factor)
 
 
-def compare(op, a, b):
+def compare(op: str, a: Size, b: Size) -> bool | None:
     """True or False where `a op b` (one of < <= > >= == !=) is decided for every value of the symbols, else None."""
     lo, hi = bounds(a - b)
     decided = {
@@ -486,7 +502,7 @@ def compare(op, a, b):
     return True if decided[0] else False if decided[1] else None
 
 
-def product(sizes):
+def product(sizes: Any) -> Size:
     """The product of ints and Dims; 1 for none."""
     total = 1
     for size in sizes:

@@ -3,11 +3,14 @@
 A DType prints as MindSpore prints it (`Float32`), and short in types and errors (`f32[N, C]`). A new type is a row here;
 docs/design/dtypes.md says what else it takes. It has no `__name__`: the parametrised tests of MindSpore rely on that.
 """
+from __future__ import annotations
+
 from typing import Any, Union
 
 import ml_dtypes
 import numpy as np
 
+from .annotations import Function
 from .errors import DTypeError
 from .records import dataclass
 
@@ -23,7 +26,7 @@ class FloatFormat:
     bias: int
     infinite: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bits = 1 + self.exponent + self.mantissa
         top = ((1 << self.exponent) - 1) << self.mantissa    # infinity, where there is one
         facts = {"bits": bits, "sign": 1 << (bits - 1), "dropped": 23 - self.mantissa}
@@ -44,49 +47,50 @@ class DType:
     """
     __slots__ = ("name", "short", "numpy", "kind", "bits", "shown", "safe", "computes", "format")
 
-    def __init__(self, name, short, numpy, kind, shown, safe, *, computes=None, format=None, bits=None):
+    def __init__(self, name: str, short: str, numpy: type, kind: str, shown: str, safe: str | None, *,
+                 computes: str | None = None, format: FloatFormat | None = None, bits: int | None = None) -> None:
         self.name, self.short, self.kind, self.shown, self.safe = name, short, kind, shown, safe
-        self.numpy = np.dtype(numpy)
+        self.numpy: Any = np.dtype(numpy)
         self.bits = bits or self.numpy.itemsize * 8
         self.computes, self.format = computes or name, format
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Bytes of one element."""
         return self.numpy.itemsize
 
     @property
-    def is_float(self):
+    def is_float(self) -> bool:
         """True for floating types, of any width."""
         return self.kind == "f"
 
     @property
-    def is_small(self):
+    def is_small(self) -> bool:
         """True for a type that arithmetic does not run in: float16, bfloat16, the 8-bit floats, int4."""
         return self.computes != self.name
 
     @property
-    def compute(self):
+    def compute(self) -> DType:
         """The dtype that arithmetic on it runs in; each result is rounded or wrapped to the type again."""
         return _BY_NAME[self.computes]
 
     @property
-    def limits(self):
+    def limits(self) -> Any:
         """The finfo or iinfo of the type: max, min, eps, .. raises : ValueError for bool"""
         return (ml_dtypes.iinfo if self.kind in "iu" else ml_dtypes.finfo)(self.numpy)
 
     @property
-    def is_differentiable(self):
+    def is_differentiable(self) -> bool:
         """True for numbers: floats, complex numbers, and integers, whose gradients are integers as MindSpore's are."""
         return self.kind != "b"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.shown
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Function, tuple[str, ...]]:
         return (dtype, (self.name,))
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict) -> DType:
         return self
 
 
@@ -114,14 +118,14 @@ float64 = DType("float64", "f64", np.float64, "f", "Float64", "F64")
 complex64 = DType("complex64", "c64", np.complex64, "c", "Complex64", "C64")
 complex128 = DType("complex128", "c128", np.complex128, "c", "Complex128", None)
 
-ALL = (bool_, uint8, uint16, uint32, uint64, int4, int8, int16, int32, int64, float8_e4m3fn, float8_e5m2,
+ALL: tuple[DType, ...] = (bool_, uint8, uint16, uint32, uint64, int4, int8, int16, int32, int64, float8_e4m3fn, float8_e5m2,
        float16, bfloat16, float32, float64, complex64, complex128)
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_NAME = {d.name: d for d in ALL} | {d.short: d for d in ALL} | {"bool_": bool_, "float8_e4m3": float8_e4m3fn}
 _BY_PYTHON = {bool: bool_, int: int64, float: float32, complex: complex64}
 
 
-def dtype(spec):
+def dtype(spec: Any) -> DType:
     """The DType that `spec` names: a DType, "float32", "f32", np.float32, np.dtype, or Python's bool/int/float/complex.
 
     raises : DTypeError if there is none.
@@ -144,12 +148,12 @@ def dtype(spec):
     return found
 
 
-def dtype_to_nptype(type_):
+def dtype_to_nptype(type_: DType) -> Any:
     """The NumPy scalar type of a DType: float32 -> numpy.float32."""
     return dtype(type_).numpy.type
 
 
-def get_py_obj_dtype(obj):
+def get_py_obj_dtype(obj: Any) -> Any:
     """The DType of a Python or NumPy number or of a Tensor: 1 -> int64, 1.5 -> float64. raises : DTypeError for what is none"""
     if isinstance(getattr(obj, "dtype", None), (DType, np.dtype)):
         return dtype(obj.dtype)
@@ -158,22 +162,22 @@ def get_py_obj_dtype(obj):
     return complex128 if isinstance(obj, complex) else pytype_to_dtype(type(obj))
 
 
-def dtype_to_pytype(type_):
+def dtype_to_pytype(type_: DType) -> type:
     """The Python type of a DType's kind: float32 -> float."""
     return {"b": bool, "u": int, "i": int, "f": float, "c": complex}[dtype(type_).kind]
 
 
-def pytype_to_dtype(obj):
+def pytype_to_dtype(obj: Any) -> DType:
     """The DType of a Python or NumPy type: int -> int64, float -> float64 (as MindSpore says it), bool -> bool_."""
     return {int: int64, float: float64, bool: bool_}.get(obj) or dtype(obj)
 
 
-def type_id_to_type(spec):
+def type_id_to_type(spec: Any) -> DType:
     """The DType itself: types have no separate numbers here."""
     return dtype(spec)
 
 
-def promote(a, b):
+def promote(a: DType, b: DType) -> DType:
     """The dtype of `a + b` for tensors: the smallest that holds both (MindSpore 2.x's implicit conversion).
 
     Signed with unsigned goes to the next wider signed; uint64 with a signed type to float32; integers with floats to
@@ -184,7 +188,7 @@ def promote(a, b):
     return _promote(a, b)
 
 
-def _promote(a, b):
+def _promote(a: DType, b: DType) -> DType:
     order = "buifc"
     if order.index(a.kind) > order.index(b.kind):
         a, b = b, a
@@ -201,7 +205,7 @@ def _promote(a, b):
     return b
 
 
-def promote_scalar(tensor_dtype, value):
+def promote_scalar(tensor_dtype: DType, value: Any) -> DType:
     """The dtype of `tensor op python scalar`: the tensor's own, unless the scalar's kind is higher.
 
     bool tensor with int: int64; integer tensor with float: float32; float with complex: complex64 or complex128.

@@ -10,6 +10,8 @@ An operator raises with a message, a note and a hint; the place is known to whoe
 mode it is the innermost frame that is not mindlite's, inference says what it is executing (`placing`). The text is the
 same in both.
 """
+from __future__ import annotations
+
 import ast
 import contextlib
 import difflib
@@ -17,8 +19,11 @@ import gc
 import sys
 import threading
 import types
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from .annotations import Function
 from .config import config
 from .location import Location, cell_path, is_framework
 from .syntax import syntax_tree
@@ -28,25 +33,25 @@ from .tracebacks import without_framework
 class MindliteError(Exception):
     """Base of mindlite's errors: message, note (what was seen, printed beside the caret), hint, location."""
 
-    def __init__(self, message, *, note="", hint="", location=None):
+    def __init__(self, message: str, *, note: str = "", hint: str = "", location: Location | None = None) -> None:
         super().__init__(message)
         self.message, self.note, self.hint = message, note, hint
         self.location = location if location is not None else _places.where()
 
     @classmethod
-    def without_place(cls, message, hint=""):
+    def without_place(cls, message: str, hint: str = "") -> Any:
         """An error that is caught more often than told: its place is not looked for, which takes 80 us."""
         made = cls.__new__(cls, message)
         made.message, made.note, made.hint, made.location = message, "", hint, None
         return made
 
-    def at(self, location):
+    def at(self, location: Location | None) -> Any:
         """The same error, placed at `location` unless it has a place already."""
         if self.location is None and location is not None:
             self.location = location
         return self
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [self.message]
         if self.location is not None:
             lines.append(self.location.show(self.note))
@@ -95,12 +100,13 @@ class MissingAttributeError(MindliteError, AttributeError):
     wanted, among : its name, and () -> the names that there are; unless a hint is given it names the closest one
     """
 
-    def __init__(self, message, *, wanted="", among=tuple, hint="", **settings):
+    def __init__(self, message: str, *, wanted: str = "", among: Function | type = tuple, hint: str = "",
+                 **settings: Any) -> None:
         self._hint, self._wanted, self._among = hint, wanted, among
         super().__init__(message, hint=hint, **settings)
 
     @property
-    def hint(self):
+    def hint(self) -> str:
         """What to do; sought when the error is printed, since `hasattr` raises these often."""
         if not self._hint and self._wanted:
             close = difflib.get_close_matches(self._wanted, [n for n in self._among() if n[:1] != "_"], 1, 0.7)
@@ -108,7 +114,7 @@ class MissingAttributeError(MindliteError, AttributeError):
         return self._hint
 
     @hint.setter
-    def hint(self, text):
+    def hint(self, text: str) -> None:
         self._hint = text or self._hint
 
 
@@ -127,7 +133,7 @@ class NotFiniteError(MindliteError, FloatingPointError):
 class GraphSyntaxError(MindliteError, SyntaxError):
     """Python that graph mode refuses, or that fullgraph=True forbids to fall back."""
 
-    def __init__(self, message, **fields):
+    def __init__(self, message: str, **fields: Any) -> None:
         MindliteError.__init__(self, message, **fields)
         self.msg = message
 
@@ -145,16 +151,17 @@ class Refusal(GraphSyntaxError):
     cause      : the error or exception that Python, too, will raise if it gets there; or None
     """
 
-    def __init__(self, message, statements=(), location=None, *, certain=True, awaits=None, cause=None, **fields):
+    def __init__(self, message: str, statements: Any = (), location: Location | None = None, *,
+                 certain: bool = True, awaits: tuple | None = None, cause: Any = None, **fields: Any) -> None:
         super().__init__(message, location=location, **fields)
         self.statements, self.certain, self.awaits, self.cause = statements, certain, awaits, cause
 
     @classmethod
-    def uncertain(cls, error):
+    def uncertain(cls, error: MindliteError) -> Refusal:
         """The refusal for an error of an operator that the run may not come to."""
         return cls(error.message, None, certain=False, cause=error, note=error.note, hint=error.hint, location=error.location)
 
-    def error(self):
+    def error(self) -> Any:
         """The exception for a caller who wants a graph and nothing else."""
         return self.cause or GraphSyntaxError(self.message, note=self.note, hint=self.hint, location=self.location)
 
@@ -170,7 +177,7 @@ class GradientError(MindliteError, TypeError, RuntimeError):
 class OutAxesError(ValueRangeError, RuntimeError):
     """vmap: an axis of a result is none that it has; MindSpore's is a RuntimeError."""
 
-    def __init__(self, axis, rank, **where):
+    def __init__(self, axis: int, rank: int, **where: Any) -> None:
         super().__init__(f"The axis: {axis} in 'out_axes' is out of bounds for array of dimension [{-rank},{rank}).", **where)
 
 
@@ -193,11 +200,11 @@ class InexactError(MindliteError, OverflowError):
 class InternalError(MindliteError, RuntimeError):
     """A fault of mindlite itself. stage: where a program was when it came up; node: what was looked at, as text"""
 
-    def __init__(self, message, *, stage="", node="", **fields):
+    def __init__(self, message: str, *, stage: str = "", node: str = "", **fields: Any) -> None:
         super().__init__(message, **fields)
         self.stage, self.node = stage, node
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = ", ".join([*([f"stage {self.stage}"] if self.stage else []), *([f"node {self.node}"] if self.node else [])])
         return super().__str__() + (f"\n  in {where}" if where else "")
 
@@ -209,7 +216,7 @@ class Signal(Exception):
 class Passed(Signal):
     """The user's own exception, `error`, on its way through mindlite: nobody on the way takes it for a fault."""
 
-    def __init__(self, error):
+    def __init__(self, error: Any) -> None:
         super().__init__(error)
         self.error = error
 
@@ -222,20 +229,20 @@ class Stage:
     """
     __slots__ = ("name", "where")
 
-    def __init__(self, name, where=None):
+    def __init__(self, name: str, where: Function | None = None) -> None:
         self.name, self.where = name, where
 
-    def __enter__(self):
+    def __enter__(self) -> Stage:
         return self
 
-    def __exit__(self, kind, error, below):
+    def __exit__(self, kind: type | None, error: Exception | Refusal | None, below: Any) -> None:
         if isinstance(error, InternalError):
             complete(error, self.name, below, self.where)
         elif isinstance(error, Exception) and not isinstance(error, (MindliteError, Signal, MemoryError)):
             raise fault(error, self.name, self.where) from error
 
 
-def fault(error, stage, where=None):
+def fault(error: BaseException, stage: str, where: Function | None = None) -> Exception:
     """The InternalError for an exception that none of the user's code has raised."""
     if isinstance(error, InternalError):
         return complete(error, stage, error.__traceback__, where)
@@ -244,7 +251,7 @@ def fault(error, stage, where=None):
     return complete(made, stage, error.__traceback__, where)
 
 
-def complete(error, stage, below, where=None):
+def complete(error: Any, stage: str, below: Any, where: Function | None = None) -> Any:
     """The InternalError with its stage, the node that the innermost frame looked at, and the user's line."""
     error.stage = error.stage or stage
     node = node_in(below)
@@ -256,7 +263,7 @@ def complete(error, stage, below, where=None):
     return error
 
 
-def is_deep(error):
+def is_deep(error: Any) -> bool:
     """True for a RecursionError that the depth of the user's program has caused: Python's stack was about to end."""
     if not isinstance(error, RecursionError):
         return False
@@ -269,7 +276,7 @@ def is_deep(error):
     return depth > limit
 
 
-def node_in(below):
+def node_in(below: Any) -> Any:
     """The node, or graph, that the innermost frame of a traceback which has one holds in a variable; None without one."""
     frames = []
     while below is not None:
@@ -286,10 +293,10 @@ _NOWHERE = Location("", 0)
 
 
 class _Places(threading.local):
-    def __init__(self):
-        self.stack = []
+    def __init__(self) -> None:
+        self.stack: list = []
 
-    def where(self):
+    def where(self) -> Location | None:
         """Where the user's code is now."""
         return self.stack[-1]() if self.stack else user_location()
 
@@ -298,7 +305,7 @@ _places = _Places()
 
 
 @contextlib.contextmanager
-def placing(where):
+def placing(where: Function) -> Iterator[Any]:
     """Errors made inside the block, in this thread, stand at `where()`, a Location or None."""
     _places.stack.append(where)
     try:
@@ -307,7 +314,7 @@ def placing(where):
         _places.stack.pop()
 
 
-def for_user(error):
+def for_user(error: Exception) -> Exception:
     """The exception as it leaves compiled code: at the user's line, its traceback without mindlite's frames."""
     if isinstance(error, MindliteError):
         error.at(user_location())
@@ -316,7 +323,7 @@ def for_user(error):
     return without_framework(error)
 
 
-def user_location():
+def user_location() -> Any:
     """The place in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
     frame, _ = _user_frame()
     if frame is None:
@@ -325,7 +332,7 @@ def user_location():
     return replace(frame_location(frame), cell=path) if path else frame_location(frame)
 
 
-def _cells_around(frame):
+def _cells_around(frame: Any) -> list:
     """The Cells that are being called, outermost first."""
     cells = []
     while frame is not None:
@@ -337,12 +344,12 @@ def _cells_around(frame):
     return cells[::-1]
 
 
-def user_level():
+def user_level() -> int:
     """The `stacklevel` by which the caller of this function warns at the user's line."""
     return _user_frame()[1]
 
 
-def _user_frame():
+def _user_frame() -> tuple[Any, int]:
     """(the innermost frame that is not mindlite's or None, how far it is from the caller's caller, which is 1)."""
     frame: types.FrameType | None = sys._getframe(2)
     level = 1
@@ -352,7 +359,7 @@ def _user_frame():
     return frame, level
 
 
-def frame_location(frame):
+def frame_location(frame: Any) -> Location:
     """The Location of the expression that `frame` is evaluating."""
     code = frame.f_code
     spot = Location(code.co_filename, frame.f_lineno, scope=scope_of(frame))
@@ -372,7 +379,7 @@ def frame_location(frame):
 _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)
 
 
-def _only_expression_on(spot):
+def _only_expression_on(spot: Location) -> Location:
     """Where Python knows the line alone (3.10): the test of a statement, else the outermost call or operation in the line."""
     text = spot.source()
     line = text.strip()
@@ -393,7 +400,7 @@ def _only_expression_on(spot):
     return spot
 
 
-def scope_of(frame):
+def scope_of(frame: Any) -> str:
     """The qualified name of the function that `frame` runs, without `<locals>`; "" at module level."""
     code = frame.f_code
     name = getattr(code, "co_qualname", None)

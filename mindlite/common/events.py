@@ -2,9 +2,14 @@
 
     emit("compile", name="f", seconds=0.2)          counters["compile"] += 1, listeners are called
 """
+from __future__ import annotations
+
 import collections
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
+from .annotations import Function
 from .locks import new_lock
 
 counters: collections.Counter = collections.Counter()
@@ -12,7 +17,7 @@ _listeners: list = []
 _lock = new_lock()                               # += on a Counter is several steps
 
 
-def emit(event, **fields):
+def emit(event: str, **fields: Any) -> None:
     """Count `event` and hand it to every listener."""
     with _lock:
         counters[event] += 1
@@ -21,7 +26,7 @@ def emit(event, **fields):
 
 
 @contextlib.contextmanager
-def listen(listener):
+def listen(listener: Function) -> Iterator[Any]:
     """Call `listener(event, fields)` for every event inside the `with` block."""
     _listeners.append(listener)
     try:
@@ -31,7 +36,7 @@ def listen(listener):
 
 
 @contextlib.contextmanager
-def counting():
+def counting() -> Iterator[Any]:
     """Yield a Counter that, after the block, holds how often each event came inside it."""
     before = counters.copy()
     inside: collections.Counter = collections.Counter()

@@ -2,12 +2,16 @@
 
     with replacing("net.ckpt") as stream: stream.write(..)         an error leaves the old file as it was
 """
+from __future__ import annotations
+
 import contextlib
 import os
+from collections.abc import Iterator
+from typing import Any
 
 
 @contextlib.contextmanager
-def replacing(path, durable=True):
+def replacing(path: os.PathLike | str, durable: bool = True) -> Iterator[Any]:
     """Yield a binary file that takes the place of `path` when the block has ended; folders are made.
 
     durable : it is on the disk before it takes the place; False for caches, which can be made anew

@@ -4,19 +4,23 @@ at once.
     llvm = LazyModule("llvmlite.binding")          llvm.parse_assembly(..) imports it
     class KeptPlan(LazyAttributes, Plan)     kept.storages is what kept.find(), a dict of attributes, has under this name
 """
+from __future__ import annotations
+
 import importlib
 import sys
+from typing import Any
 
+from .annotations import Function
 from .locks import new_lock
 
 
 class LazyModule:
     """A module by its name; its attributes are the module's."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.__name__ = name
 
-    def __getattr__(self, attribute):
+    def __getattr__(self, attribute: str) -> Any:
         name = self.__name__
         try:
             return getattr(sys.modules[name], attribute)
@@ -30,10 +34,10 @@ class LazyAttributes:
     find : () -> a dict of them
     """
 
-    def __init__(self, find, **known):
+    def __init__(self, find: Function, **known: Any) -> None:
         self.__dict__.update(known, find=find)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "find" not in self.__dict__:
             raise AttributeError(name)
         with _lock:                              # once, whoever asks

@@ -1,4 +1,6 @@
 """Where a node of a graph comes from: the user's line, the node it was derived from, the transformation that did it."""
+from __future__ import annotations
+
 import functools
 import linecache
 from dataclasses import field
@@ -22,14 +24,14 @@ class Location:
     scope: str = ""
     cell: str = field(default="", compare=False)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
-    def source(self):
+    def source(self) -> str:
         """The text of the (first) line, without its newline; "" when it is not to be had."""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
-    def show(self, note=""):
+    def show(self, note: str = "") -> str:
         """The lines of an error that point at this place: file, line, caret, and `note` beside the caret."""
         where = f"  --> {self.file}:{self.line}" + (f", in {self.scope}" if self.scope else "") \
             + (f" ({self.cell})" if self.cell else "")
@@ -52,7 +54,7 @@ class Origin:
     of: Any = None
     by: str = ""
 
-    def in_cell(self, path):
+    def in_cell(self, path: str) -> Origin:
         """The same origin, in a Cell of that path."""
         here = self.location
         if here is None:
@@ -60,7 +62,7 @@ class Origin:
         return Origin(Location(here.file, here.line, here.col, here.end_line, here.end_col, here.scope, path),
                       self.of, self.by)
 
-    def derive(self, by):
+    def derive(self, by: str) -> Origin:
         """The origin of something made from this by the transformation `by`."""
         return Origin(self.location, self.of, by)
 
@@ -68,7 +70,7 @@ class Origin:
 NOWHERE = Origin()
 
 
-def cell_path(cells):
+def cell_path(cells: Any) -> str:
     """The path of the last of some Cells in the first that holds it; "" where none does."""
     for outer in cells[:-1]:
         for path, cell in outer.cells_and_names():
@@ -78,7 +80,7 @@ def cell_path(cells):
 
 
 @functools.lru_cache(maxsize=None)
-def is_framework(filename):
+def is_framework(filename: str) -> bool:
     """True for files of mindlite itself, whose frames stay hidden in errors."""
     return filename.startswith(_ROOT)
 

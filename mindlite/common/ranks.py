@@ -6,8 +6,11 @@ An engine moves arrays. There are three: `Alone` here, one rank that has nobody 
 as threads of one process; `communication/mpi.py`, ranks as processes. Operators (`ops/collectives.py`) ask for the one of their
 thread and know no other.
 """
+from __future__ import annotations
+
 import math
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -29,50 +32,51 @@ class Engine:
     which this rank is; what they give is a new array.
     """
 
-    def __init__(self, rank, size):
-        self.rank, self.size, self.sent = rank, size, {}
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
+        self.sent: dict[str, list[int]] = {}
         self.steps: list | None = None
         self.groups = {WORLD: tuple(range(size))}
 
     # -- what an engine defines
 
-    def fold(self, array, reduction, ranks):
+    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...]) -> Any:
         """The elementwise fold of everybody's `array`."""
         raise NotImplementedError
 
-    def fold_parts(self, parts, reduction, ranks):
+    def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:
         """The fold of everybody's part for this rank; parts: an array for each rank, empty ones too."""
         raise NotImplementedError
 
-    def exchange(self, parts, shapes, ranks):
+    def exchange(self, parts: list, shapes: list, ranks: tuple[int, ...]) -> Any:
         """What everybody has for this rank. parts: an array for each rank; shapes: those of what comes."""
         raise NotImplementedError
 
-    def spread(self, array, root, ranks):
+    def spread(self, array: np.ndarray, root: int, ranks: tuple[int, ...]) -> Any:
         """The array of the rank ranks[root]; everybody gives one of its shape."""
         raise NotImplementedError
 
-    def deliver(self, array, to, tag):
+    def deliver(self, array: np.ndarray, to: int, tag: int) -> Any:
         """Send to a rank of the world."""
         raise NotImplementedError
 
-    def collect(self, shape, dtype, source, tag):
+    def collect(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int) -> Any:
         """What a rank of the world has sent with that tag."""
         raise NotImplementedError
 
-    def hand_over(self, array, to, tag):
+    def hand_over(self, array: np.ndarray, to: int, tag: int) -> Any:
         """`deliver` that does not wait; a ticket, whose `wait()` returns once the receiver has taken it."""
         raise NotImplementedError
 
-    def close(self):
+    def close(self) -> None:
         """The end of the world: wait until all ranks are here."""
 
-    def abort(self, message):
+    def abort(self, message: str) -> None:
         """End all ranks."""
 
     # -- groups
 
-    def members(self, group):
+    def members(self, group: Any) -> tuple[int, ...]:
         """The ranks of a group, ascending; a tuple of ranks is its own. raises : ValueRangeError for an unknown group"""
         if isinstance(group, tuple):
             if group[-1] >= self.size:
@@ -83,14 +87,14 @@ class Engine:
             raise ValueRangeError(f"there is no group {group!r}", hint="create_group(name, ranks), on all of its ranks")
         return self.groups[name]
 
-    def place(self, group):
+    def place(self, group: Any) -> int:
         """This rank's number in a group. raises : ValueRangeError if it is not in it"""
         ranks = self.members(group)
         if self.rank not in ranks:
             raise ValueRangeError(f"rank {self.rank} is not in the group {group!r}", note=f"its ranks: {list(ranks)}")
         return ranks.index(self.rank)
 
-    def create_group(self, name, ranks):
+    def create_group(self, name: str, ranks: Any) -> None:
         """Give a name to some ranks. raises : ArgumentError, ValueRangeError for what are no ranks, or a name that is taken"""
         if not isinstance(name, str) or not isinstance(ranks, (list, tuple, range)):
             raise ArgumentError(f"create_group: takes a name and a list of ranks, not {type(name).__name__} and "
@@ -103,7 +107,7 @@ class Engine:
                                   note=f"its ranks: {list(self.members(name))}")
         self.groups[name] = ranks
 
-    def destroy_group(self, name):
+    def destroy_group(self, name: str) -> None:
         """Forget a group. raises : ValueRangeError for WORLD, and for a group that is not there"""
         if SYNONYMS.get(name, name) == WORLD:
             raise ValueRangeError("destroy_group: the group of all ranks stays", hint="release() ends it")
@@ -112,24 +116,25 @@ class Engine:
 
     # -- collectives
 
-    def all_reduce(self, array, reduction, group):
+    def all_reduce(self, array: np.ndarray, reduction: str, group: Any) -> np.ndarray:
         """The fold of all ranks' arrays, on each."""
         ranks = self._joined("all_reduce", group, array.nbytes)
         return self.fold(np.asarray(array, order="C"), reduction, ranks) if len(ranks) > 1 else array.copy()
 
-    def all_gather(self, array, sizes, axis, group):
+    def all_gather(self, array: np.ndarray, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""
         array = np.asarray(array, order="C")
         shapes = [(*array.shape[:axis], size, *array.shape[axis + 1:]) for size in sizes]
         ranks = self._joined("all_gather", group, sum(map(math.prod, shapes)) * array.itemsize)
         return np.concatenate(self.exchange([array] * len(ranks), shapes, ranks), axis)
 
-    def reduce_scatter(self, array, reduction, sizes, axis, group):
+    def reduce_scatter(self, array: np.ndarray, reduction: str, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """This rank's part, along `axis`, of the fold of all ranks' arrays; sizes: those of the parts."""
         ranks = self._joined("reduce_scatter", group, array.nbytes)
         return self.fold_parts(parted(array, sizes, axis), reduction, ranks)
 
-    def all_to_all(self, array, splits, split_axis, gathers, gather_axis, group):
+    def all_to_all(self, array: np.ndarray, splits: Any, split_axis: int, gathers: Any, gather_axis: int,
+                   group: Any) -> np.ndarray:
         """Part i along split_axis goes to rank i; what comes is put together along gather_axis.
 
         splits, gathers : the sizes of the parts that go and of those that come, by rank
@@ -140,33 +145,33 @@ class Engine:
         shapes = [(*mine[:gather_axis], size, *mine[gather_axis + 1:]) for size in gathers]
         return np.concatenate(self.exchange(parts, shapes, ranks), gather_axis)
 
-    def broadcast(self, array, root, group):
+    def broadcast(self, array: np.ndarray, root: int, group: Any) -> np.ndarray:
         """The array of the group's rank `root`, on each."""
         ranks = self._joined("broadcast", group, array.nbytes)
         return self.spread(np.asarray(array, order="C"), root, ranks)
 
-    def send(self, array, to, tag, group):
+    def send(self, array: np.ndarray, to: int, tag: int, group: Any) -> None:
         """Send to a rank of the group; it may wait until that has called `receive`."""
         ranks = self._joined("send", group, array.nbytes, to)
         self.deliver(np.asarray(array, order="C"), ranks[to], tag)
 
-    def post(self, array, to, tag, group):
+    def post(self, array: np.ndarray, to: int, tag: int, group: Any) -> Any:
         """Send to a rank of the group and go on at once; `wait()` of what this gives returns once the receiver has taken it."""
         ranks = self._joined("send", group, array.nbytes)
         return self.hand_over(np.asarray(array, order="C"), ranks[to], tag)
 
-    def receive(self, shape, dtype, source, tag, group):
+    def receive(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int, group: Any) -> np.ndarray:
         """What a rank of the group has sent."""
         ranks = self.members(group)
         self._note("send", group, f"{ranks[source]})->({self.rank}")
         return self.collect(tuple(shape), np.dtype(dtype), ranks[source], tag)
 
-    def barrier(self, group):
+    def barrier(self, group: Any) -> None:
         """Wait until all ranks of the group are here."""
         ranks = self._joined("barrier", group, 0)
         self.fold(np.zeros(1, np.int32), "sum", ranks)
 
-    def _joined(self, operator, group, nbytes, to=None):
+    def _joined(self, operator: str, group: Any, nbytes: int, to: int | None = None) -> tuple[int, ...]:
         self.place(group)
         ranks = self.members(group)
         self._note(operator, group, ",".join(map(str, ranks)) if to is None else f"{self.rank})->({ranks[to]}")
@@ -175,12 +180,12 @@ class Engine:
         entry[1] += ring_bytes(operator, nbytes, len(ranks))
         return ranks
 
-    def _note(self, operator, group, ranks):
+    def _note(self, operator: str, group: Any, ranks: Any) -> None:
         if self.steps is not None:
             self.steps.append(f"{operator}_{SYNONYMS.get(group, group)}_({ranks})")
 
 
-def ring_bytes(operator, nbytes, count):
+def ring_bytes(operator: str, nbytes: int, count: int) -> int:
     """The bytes that each of `count` ranks sends, for a whole of `nbytes` (of all_to_all: for this rank's part of it).
 
     source : Thakur, Rabenseifner and Gropp 2005, section 4; parallel/boxing.py predicts by the same
@@ -190,13 +195,13 @@ def ring_bytes(operator, nbytes, count):
                   "broadcast": around, "send": 1, "barrier": 0}[operator] * nbytes)
 
 
-def parted(array, sizes, axis):
+def parted(array: np.ndarray, sizes: Any, axis: int) -> list[np.ndarray]:
     """`array` in parts of these sizes along `axis`, each contiguous."""
     ends = np.cumsum(sizes)
     return [np.ascontiguousarray(array[(slice(None),) * axis + (slice(end - size, end),)]) for size, end in zip(sizes, ends)]
 
 
-def even_sizes(size, count):
+def even_sizes(size: int, count: int) -> tuple[int, ...]:
     """The sizes of `count` parts of `size` elements: the first ones have one more where they are uneven."""
     least, more = divmod(size, count)
     return tuple(least + (i < more) for i in range(count))
@@ -205,48 +210,48 @@ def even_sizes(size, count):
 class Alone(Engine):
     """One rank: what it sends comes back."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(0, 1)
 
-    def fold(self, array, reduction, ranks):
+    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...]) -> Any:
         return array.copy()
 
-    def fold_parts(self, parts, reduction, ranks):
+    def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:
         return parts[0].copy()
 
-    def exchange(self, parts, shapes, ranks):
+    def exchange(self, parts: list, shapes: list, ranks: tuple[int, ...]) -> Any:
         return [part.copy() for part in parts]
 
-    def spread(self, array, root, ranks):
+    def spread(self, array: np.ndarray, root: int, ranks: tuple[int, ...]) -> Any:
         return array.copy()
 
-    def deliver(self, array, to, tag):
+    def deliver(self, array: np.ndarray, to: int, tag: int) -> Any:
         raise ValueRangeError("send: there is one rank, and nobody to send to")
 
-    def hand_over(self, array, to, tag):
+    def hand_over(self, array: np.ndarray, to: int, tag: int) -> Any:
         raise ValueRangeError("send: there is one rank, and nobody to send to")
 
-    def collect(self, shape, dtype, source, tag):
+    def collect(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int) -> Any:
         raise ValueRangeError("receive: there is one rank, and nobody who sends")
 
 
 class _Engines(threading.local):
-    engine = None
+    engine: Engine | None = None
 
 
 _of_thread, _of_process = _Engines(), [Alone()]
 
 
-def engine():
+def engine() -> Engine:
     """The Engine of this thread: that of its simulated rank, or that of the process."""
     return _of_thread.engine or _of_process[0]
 
 
-def set_thread_engine(made):
+def set_thread_engine(made: Engine | None) -> None:
     """Make `made` the engine of this thread; None: that of the process."""
     _of_thread.engine = made
 
 
-def set_process_engine(made):
+def set_process_engine(made: Any) -> None:
     """Make `made` the engine of all threads that have none of their own; None: Alone."""
     _of_process[0] = made or Alone()

@@ -8,11 +8,15 @@ file or another process, stand for it. Then `dataclasses` finds the fields, and 
 methods mean what those of `dataclasses` mean, as closures over the fields' names. Classes with an `__init__` of their own
 are made at once.
 """
+from __future__ import annotations
+
 import dataclasses
 import operator
 import reprlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .annotations import Function
 from .locks import new_lock
 
 _PENDING = "_pending_dataclass"
@@ -41,7 +45,7 @@ else:
         return declare if cls is None else declare(cls)
 
 
-def complete(cls):
+def complete(cls) -> None:
     """Make what was declared of a class and of the classes that it is based on."""
     with _lock:
         for each in reversed(cls.__mro__):
@@ -51,7 +55,7 @@ def complete(cls):
                 delattr(each, _PENDING)
 
 
-def _make(cls, frozen, eq):
+def _make(cls, frozen: bool, eq: bool) -> None:
     if not cls.__doc__:
         cls.__doc__ = cls.__name__                           # or dataclasses would look at a signature to write one
     dataclasses.dataclass(init=False, repr=False, eq=False, frozen=frozen)(cls)
@@ -67,7 +71,7 @@ def _make(cls, frozen, eq):
     cls.__init__ = _initialiser(cls, fields, frozen)         # last, and in one step: another thread may stand in the old one
 
 
-def _getter(names):
+def _getter(names: Sequence[str]) -> Any:
     """An object -> the tuple of its attributes of these names."""
     if not names:
         return lambda self: ()
@@ -75,20 +79,20 @@ def _getter(names):
     return get if len(names) > 1 else lambda self: (get(self),)
 
 
-def _representation(names):
+def _representation(names: Sequence[str]) -> Function:
     @reprlib.recursive_repr()
     def __repr__(self):
         return f"{type(self).__qualname__}({', '.join([f'{name}={getattr(self, name)!r}' for name in names])})"
     return __repr__
 
 
-def _equality(values):
+def _equality(values: Any) -> Function:
     def __eq__(self, other):
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
     return __eq__
 
 
-def _initialiser(cls, fields, frozen):
+def _initialiser(cls, fields: tuple[Any, ...], frozen: bool) -> Function:
     """`__init__`, written out: it is called often."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_none": dataclasses.MISSING}
     arguments, lines = [], []

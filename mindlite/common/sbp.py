@@ -4,6 +4,8 @@
     f32[N, C]        Broadcast()   each device has the whole
     f32[N:P, C]      Partial()     each device has an addend; the tensor is their sum (or product, max, min, any, all)
 """
+from __future__ import annotations
+
 from .records import dataclass
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -14,7 +16,7 @@ class Split:
     """Each device has its part of `axis`, counted from the front; parts are in the order of the devices."""
     axis: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"S{self.axis}"
 
 
@@ -22,7 +24,7 @@ class Split:
 class Broadcast:
     """Each device has the whole tensor."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "B"
 
 
@@ -31,5 +33,5 @@ class Partial:
     """Each device has a tensor of the full shape; folded elementwise by `reduction` they give the tensor."""
     reduction: str = "sum"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "P" if self.reduction == "sum" else f"P({self.reduction})"

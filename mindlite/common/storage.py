@@ -8,6 +8,10 @@ nothing until then. Elsewhere the buffer is a Buffer and a DeviceArray stands fo
 Storage, and Python cannot read its elements without a copy. A DeviceArray is contiguous. A ShardedArray stands for elements
 that lie in parts on several ranks, of which this rank has one.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from .device import CPU, Device, driver_of
@@ -42,7 +46,7 @@ class Storage:
     """
     __slots__ = ("buffer", "device", "offset", "strides")
 
-    def __init__(self, buffer, device: Device, offset: int, strides: tuple) -> None:
+    def __init__(self, buffer: Buffer | np.ndarray, device: Device, offset: int, strides: tuple) -> None:
         self.buffer, self.device, self.offset, self.strides = buffer, device, offset, strides
 
     @property
@@ -115,7 +119,7 @@ class ShardedArray:
     __slots__ = ("part", "shape", "placement")
     device = CPU
 
-    def __init__(self, part: np.ndarray, shape: tuple, placement) -> None:
+    def __init__(self, part: np.ndarray, shape: tuple, placement: Any) -> None:
         self.part, self.shape, self.placement = part, shape, placement
 
     @property
@@ -157,7 +161,7 @@ class ShardedArray:
         """All elements: a collective, which every rank of the mesh calls."""
         return self.placement.gathered(self.part, self.shape)
 
-    def write(self, value) -> None:
+    def write(self, value: Any) -> None:
         """The elements become those of a ShardedArray of the same placement, or of an array that every rank has in whole."""
         if isinstance(value, ShardedArray):
             self.part[...] = value.part if value.placement == self.placement else self.placement.part_of(value.whole())
@@ -165,19 +169,19 @@ class ShardedArray:
             self.part[...] = self.placement.part_of(np.broadcast_to(value, self.shape))
 
 
-def part_here(array):
+def part_here(array: Any) -> Any:
     """What lies in this process of an ndarray, DeviceArray or ShardedArray."""
     return array.part if type(array) is ShardedArray else array
 
 
-def empty_on(place: Device, shape: tuple, dtype: np.dtype):
+def empty_on(place: Device, shape: tuple, dtype: np.dtype) -> DeviceArray | np.ndarray:
     """A new array on a device, with any elements: an ndarray on the CPU, else a DeviceArray. raises : MemoryError"""
     if driver_of(place) is None:
         return np.empty(shape, dtype)
     return adopted(place, None, tuple(shape), dtype)
 
 
-def adopted(place: Device, address, shape: tuple, dtype: np.dtype) -> DeviceArray:
+def adopted(place: Device, address: Any, shape: tuple, dtype: np.dtype) -> DeviceArray:
     """The DeviceArray of what lies at an address of a device (None: of new memory), which it gives back in the end."""
     strides, step = [], dtype.itemsize
     for size in reversed(shape):
@@ -187,29 +191,29 @@ def adopted(place: Device, address, shape: tuple, dtype: np.dtype) -> DeviceArra
     return DeviceArray(Storage(buffer, place, 0, tuple(reversed(strides))), dtype, shape)
 
 
-def address_of(array) -> int:
+def address_of(array: Any) -> int:
     """Where the first element of an ndarray or DeviceArray lies, on its device."""
     return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
 
 
-def upload(array: np.ndarray, place: Device) -> DeviceArray:
+def upload(array: Any, place: Device) -> Any:
     """A copy of an ndarray on a device other than the CPU. It is read before this returns."""
     made = empty_on(place, array.shape, array.dtype)
     write_on(made, np.ascontiguousarray(array))              # which gives a number an axis
     return made
 
 
-def write_on(target: DeviceArray, array: np.ndarray) -> None:
+def write_on(target: Any, array: np.ndarray) -> None:
     """The elements of a DeviceArray become those of a contiguous ndarray of its dtype and shape."""
     driver_of(target.device).copy(target.device, target.address, CPU, array.__array_interface__["data"][0], array.nbytes)
 
 
-def copy_on(target: DeviceArray, source: DeviceArray) -> None:
+def copy_on(target: Any, source: Any) -> None:
     """The elements of a DeviceArray become those of another one of its dtype and shape."""
     driver_of(target.device).copy(target.device, target.address, source.device, source.address, source.nbytes)
 
 
-def download(source) -> np.ndarray:
+def download(source: Any) -> np.ndarray:
     """A copy in an ndarray; it waits for what is computed there. Of a ShardedArray: collected from all ranks, which all ask."""
     if isinstance(source, ShardedArray):
         return source.whole()
@@ -218,7 +222,7 @@ def download(source) -> np.ndarray:
     return array
 
 
-def copied(array):
+def copied(array: DeviceArray | np.ndarray) -> DeviceArray | np.ndarray:
     """A copy of an ndarray or DeviceArray on its own device, or of this rank's part."""
     if isinstance(array, np.ndarray):
         return array.copy()
@@ -229,17 +233,17 @@ def copied(array):
     return made
 
 
-def full_like(array, value):
+def full_like(array: np.ndarray, value: int) -> Any:
     """An array of the dtype and shape of an ndarray or DeviceArray, on its device, with `value` in each place."""
     return moved(np.full(array.shape, value, array.dtype), CPU if isinstance(array, np.ndarray) else array.device)
 
 
-def is_view(array) -> bool:
+def is_view(array: Any) -> bool:
     """True if other arrays may show the same elements."""
     return isinstance(array, np.ndarray) and array.base is not None
 
 
-def may_share(a, b) -> bool:
+def may_share(a: Any, b: Any) -> bool:
     """True if two ndarrays, DeviceArrays or parts may show the same elements."""
     a, b = part_here(a), part_here(b)
     if isinstance(a, DeviceArray) or isinstance(b, DeviceArray):
@@ -247,7 +251,7 @@ def may_share(a, b) -> bool:
     return np.may_share_memory(a, b)
 
 
-def moved(array, place: Device):
+def moved(array: DeviceArray | np.ndarray, place: Device) -> DeviceArray | np.ndarray:
     """An ndarray or DeviceArray on another device; itself if it lies there."""
     source = CPU if isinstance(array, np.ndarray) else array.device
     if source == place:

@@ -5,9 +5,11 @@ one floor up.
     t.elements        the same, or the DeviceArray that stands for it elsewhere
     t.storage         buffer, device, offset, strides
 """
+from __future__ import annotations
+
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from . import dtype as dt
 from .device import CPU, Device
 from .dim import Symbol
+from .dtype import DType, DTypeLike
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
 from .storage import DeviceArray, ShardedArray, Storage, copied, copy_on, download, moved, storage_of, write_on
 
@@ -28,7 +31,7 @@ HOOKS = "_hooks"                # the attribute of a Tensor that holds its hooks
 ROOT, VIEWS = "_root", "_views"  # those of what it is a view of, and of its views (pynative/views.py); nor these
 
 
-def _references(pair):
+def _references(pair: tuple[object, None]) -> int:
     """How many refer to the first of a pair; how many that is at least depends on the Python (`_ALONE`): from 3.14 on a
     call borrows what it is given."""
     return sys.getrefcount(pair[0])
@@ -37,7 +40,7 @@ def _references(pair):
 _ALONE = _references((object(), None))
 
 
-def is_shared(tensor):
+def is_shared(tensor: Tensor) -> bool:
     """True if a write to `tensor` must be seen elsewhere: in what it is a view of, or in its views. Forgets dead ones."""
     kept = tensor.__dict__
     if ROOT in kept:
@@ -71,7 +74,8 @@ class Tensor(TensorMethods):
     init: Any
     _shape: Any
 
-    def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
+    def __init__(self, input_data: Any = None, dtype: DTypeLike | None = None, shape: Any = None, init: Any = None,
+                 const_arg: bool = False) -> None:
         self.tape = self.init = self._shape = None
         if input_data is None and (shape is not None or dtype is not None):
             shape = (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
@@ -84,7 +88,7 @@ class Tensor(TensorMethods):
         self.host_array = as_array(input_data, dtype)
 
     @classmethod
-    def wrap(cls, array):
+    def wrap(cls, array: np.ndarray) -> Tensor:
         """A Tensor around an ndarray, without a copy and without a check."""
         self = _new(Tensor)
         self.host_array = array
@@ -92,7 +96,7 @@ class Tensor(TensorMethods):
         return self
 
     @classmethod
-    def of_elements(cls, elements):
+    def of_elements(cls, elements: Any) -> Tensor:
         """A Tensor around an ndarray or a DeviceArray, without a copy."""
         if isinstance(elements, np.ndarray):
             return Tensor.wrap(elements)
@@ -102,7 +106,7 @@ class Tensor(TensorMethods):
         return self
 
     @staticmethod
-    def from_numpy(array):
+    def from_numpy(array: Any) -> Tensor:
         """A Tensor that shares the memory of `array`, a contiguous ndarray; of another one it holds a copy.
 
         raises : ArgumentError for what is no ndarray, DTypeError for one that holds no numbers
@@ -114,7 +118,7 @@ class Tensor(TensorMethods):
         return Tensor.wrap(array if array.flags.c_contiguous else np.ascontiguousarray(array))
 
     @property
-    def elements(self):
+    def elements(self) -> np.ndarray:
         """The elements: an ndarray on the CPU, elsewhere a DeviceArray, which has a dtype, a shape and a storage."""
         try:
             return self.host_array
@@ -122,7 +126,7 @@ class Tensor(TensorMethods):
             return self.away
 
     @elements.setter
-    def elements(self, elements):
+    def elements(self, elements: DeviceArray | np.ndarray) -> None:
         if isinstance(elements, np.ndarray):
             self.host_array, self.away = elements, None
             return
@@ -133,12 +137,12 @@ class Tensor(TensorMethods):
             return
 
     @property
-    def array(self):
+    def array(self) -> np.ndarray:
         """The elements as an ndarray, of a Tensor on the CPU. raises : DeviceError for one that lies elsewhere"""
         return self.host_array
 
     @array.setter
-    def array(self, array):
+    def array(self, array: np.ndarray) -> None:
         self.host_array = array
 
     @property
@@ -159,19 +163,19 @@ class Tensor(TensorMethods):
         return str(self.device_of)
 
     @property
-    def placement(self):
+    def placement(self) -> Any:
         """How the elements lie on a mesh of ranks, a parallel.Placement; None for a Tensor that is this rank's own."""
         elements = self.elements
         return elements.placement if isinstance(elements, ShardedArray) else None
 
     @property
-    def sbp(self):
+    def sbp(self) -> Any:
         """For each axis of the mesh Split, Broadcast or Partial; None for a Tensor that is this rank's own."""
         placement = self.placement
         return None if placement is None else placement.sbps
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """The sizes, a tuple of int (None or Symbol where a placeholder leaves them open)."""
         if self._shape is not None:
             return self._shape
@@ -181,7 +185,7 @@ class Tensor(TensorMethods):
             return self.away.shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """The element type, a DType."""
         try:
             return _BY_NUMPY[self.host_array.dtype]
@@ -189,36 +193,36 @@ class Tensor(TensorMethods):
             return _BY_NUMPY[self.away.dtype]
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of elements."""
         return self.elements.size
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Bytes of one element."""
         return self.elements.itemsize
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.elements.nbytes
 
     @property
-    def strides(self):
+    def strides(self) -> Any:
         """Bytes from one element to the next, by axis."""
         return self.elements.strides
 
     @property
-    def has_init(self):
+    def has_init(self) -> bool:
         """True while the data is still to be made by `init_data`."""
         return self.init is not None
 
-    def init_data(self):
+    def init_data(self) -> Any:
         """Make the data that `init` promises; returns self."""
         if self.init is not None:
             array = np.empty(self._shape, self.host_array.dtype)
@@ -226,18 +230,18 @@ class Tensor(TensorMethods):
             self.host_array, self._shape, self.init = array, None, None
         return self
 
-    def set_dtype(self, dtype):
+    def set_dtype(self, dtype: DTypeLike) -> Tensor:
         """Make `dtype` the element type; the elements are cast. Returns self."""
         place = self.init_data().device_of
         self.elements = moved(self.asnumpy().astype(dt.dtype(dtype).numpy), place)
         return self
 
-    def set_const_arg(self, const_arg=True):
+    def set_const_arg(self, const_arg: bool = True) -> Tensor:
         """Say whether this is a constant argument (see `const_arg`). Returns self."""
         self.const_arg = bool(const_arg)
         return self
 
-    def asnumpy(self):
+    def asnumpy(self) -> np.ndarray:
         """The data as an ndarray that shares memory with the Tensor; of a Tensor that is not on the CPU, a copy.
 
         Of a sharded one: the whole, collected from the ranks; all of them call this.
@@ -247,26 +251,26 @@ class Tensor(TensorMethods):
         except DeviceError:
             return download(self.away)
 
-    def numpy(self):
+    def numpy(self) -> np.ndarray:
         """The same as `asnumpy`."""
         return self.asnumpy()
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.asnumpy() if dtype is None else self.asnumpy().astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **options):
+    def __dlpack__(self, **options: Any) -> Any:
         return self.host_array.__dlpack__(**options)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> tuple[int, int]:
         return self.host_array.__dlpack_device__()
 
-    def moved_to(self, place: Device):
+    def moved_to(self, place: Device) -> Tensor:
         """The Tensor on that device: itself, or a copy, which is recorded on no tape."""
         elements = moved(self.init_data().elements, place)
         return self if elements is self.elements else Tensor.of_elements(elements)
 
-    def overwrite(self, value):
+    def overwrite(self, value: Any) -> None:
         """The elements become those of `value`, a Tensor, array or number that fits, wherever either lies."""
         elements = self.elements
         value = value.elements if isinstance(value, Tensor) else value
@@ -290,46 +294,46 @@ class Tensor(TensorMethods):
         if there is not elements:
             self.elements = there
 
-    def __array_function__(self, function, types, args, kwargs):
+    def __array_function__(self, function: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """NumPy's functions take Tensors for their arrays: np.all(x), np.stack([x, y]) are NumPy's own."""
         return function(*_arrays_in(args), **_arrays_in(kwargs))
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The data as nested Python lists, or a number."""
         return self.asnumpy().tolist()
 
-    def item(self, *index):
+    def item(self, *index: int) -> Any:
         """The one element (or the element at `index`) as a Python number."""
         if not index and self.size != 1:
             raise ShapeError("only a tensor of one element is a number", note=f"x: {self.dtype.short}{list(self.shape)}")
         return self.asnumpy().item(*index)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         if self.size != 1:
             raise ShapeError("The truth value of an array with more than one element is ambiguous.",
                              note=f"{self.dtype.short}{list(self.shape)}", hint="use x.any() or x.all()")
         return bool(self.asnumpy())
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self.item())
 
-    def __float__(self):
+    def __float__(self) -> float:
         return float(self.item())
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return complex(self.item())
 
-    def __index__(self):
+    def __index__(self) -> int:
         if self.dtype.kind not in "iub":
             raise DTypeError(f"only an integer Tensor is an index, this is {self.dtype.name}")
         return int(self.item())
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise ArgumentError("a Tensor without axes has no len()")
         return self.shape[0]
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "host_array" and _is_away(self):
             if isinstance(self.away, ShardedArray):
                 raise DeviceError.without_place(_IN_PARTS, "x.asnumpy() on all ranks, or x.to_local()")
@@ -338,10 +342,10 @@ class Tensor(TensorMethods):
                               hint="x.asnumpy(), or x.to('CPU')")
         raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self._shape is not None:
             return f"Tensor(shape={list(self._shape)}, dtype={self.dtype!r})"
         if self.placement is not None:                       # no rank prints what lies on others
@@ -350,32 +354,32 @@ class Tensor(TensorMethods):
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype!r}, value=\n{text})" if self.shape else \
             f"Tensor(shape=[], dtype={self.dtype!r}, value= {text})"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.asnumpy()) if self._shape is None and self.placement is None else repr(self)
 
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
 
-    def _own_attributes(self):
+    def _own_attributes(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in (HOOKS, ROOT, VIEWS)}
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         made = _new(type(self))
         made.__dict__.update(self._own_attributes())
         made.tape, made.init, made._shape = None, self.init, self._shape
         made.elements = copied(self.elements)
         return made
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"array": self.init_data().asnumpy(), **self._own_attributes()}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.host_array = state.pop("array")
         self.tape = self.init = self._shape = None
         self.__dict__.update(state)
 
 
-def _is_away(tensor):
+def _is_away(tensor: Tensor) -> bool:
     """True for a Tensor whose elements lie elsewhere than on the CPU; most have never had that slot filled."""
     try:
         return _away(tensor) is not None
@@ -389,9 +393,9 @@ _new, _away = Tensor.__new__, vars(Tensor)["away"].__get__
 _BY_NUMPY = {d.numpy: d for d in dt.ALL}
 
 
-def as_array(data, dtype=None):
+def as_array(data: Any, dtype: DTypeLike | None = None) -> np.ndarray:
     """`data` as a contiguous ndarray of `dtype` (None: its own, Python floats as float32); a new array unless it fits."""
-    wanted = None if dtype is None else dt.dtype(dtype).numpy
+    wanted: Any = None if dtype is None else dt.dtype(dtype).numpy
     if isinstance(data, Tensor):
         return np.array(data.init_data().asnumpy(), wanted, order="C")
     if isinstance(data, (np.ndarray, np.generic)):
@@ -415,11 +419,11 @@ def as_array(data, dtype=None):
     return array
 
 
-def _plain(data):
+def _plain(data: Any) -> list[Any]:
     return [_plain(x) if isinstance(x, (list, tuple)) else x.asnumpy() if isinstance(x, Tensor) else x for x in data]
 
 
-def _arrays_in(value):
+def _arrays_in(value: Any) -> Any:
     """`value` with its arrays in place of the Tensors, within lists, tuples and dicts too."""
     if isinstance(value, Tensor):
         return value.asnumpy()
@@ -428,7 +432,7 @@ def _arrays_in(value):
     return {k: _arrays_in(v) for k, v in value.items()} if type(value) is dict else value
 
 
-def _holds_float64(data):
+def _holds_float64(data: Any) -> bool:
     if isinstance(data, (list, tuple)):
         return any(_holds_float64(x) for x in data)
     return isinstance(data, (np.ndarray, np.generic)) and data.dtype in (np.float64, np.complex128)
@@ -449,8 +453,9 @@ class Parameter(Tensor):
     unique: Any = False                          # of a Parameter the setting, not the method of Tensor
     parallel_optimizer_comm_recompute, is_in_parallel = False, False
 
-    def __init__(self, default_input, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True,
-                 storage_format=""):
+    def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True,
+                 layerwise_parallel: bool = False, parallel_optimizer: bool = True,
+                 storage_format: str = "") -> None:
         self.tape = self.init = self._shape = None
         if isinstance(default_input, Tensor):
             default_input.init_data()
@@ -461,7 +466,7 @@ class Parameter(Tensor):
         self.storage_format = storage_format
         self.key = next(_numbers)
 
-    def set_data(self, data, slice_shape=False):
+    def set_data(self, data: TensorLike, slice_shape: bool = False) -> Parameter:
         """Take over the values of `data`, cast to this dtype; its shape must be this shape unless `slice_shape`."""
         array = as_array(data, self.dtype)
         elements = self.elements
@@ -474,24 +479,24 @@ class Parameter(Tensor):
         return self
 
     @property
-    def data(self):
+    def data(self) -> Parameter:
         """This Parameter."""
         return self
 
-    def add_pipeline_stage(self, stage):
+    def add_pipeline_stage(self, stage: int) -> None:
         """Say that a stage of a pipeline uses this Parameter. raises : ArgumentError for what is no int above or equal 0"""
         if isinstance(stage, bool) or not isinstance(stage, int) or stage < 0:
             raise ArgumentError(f"add_pipeline_stage: a stage is an int that is not negative, not {stage!r}")
         self.pipeline_stages = (*getattr(self, "pipeline_stages", ()), stage)
 
-    def clone(self, init="same"):
+    def clone(self, init: Any = "same") -> Parameter:
         """A Parameter of its own with the same values, or with `init`: "zeros", "ones" or a number."""
         array = {"zeros": 0, "ones": 1}.get(init, init) if init != "same" else None
         made = Parameter(self.asnumpy().copy() if array is None else np.full_like(self.asnumpy(), array), self.name,
                          self.requires_grad, self.layerwise_parallel, self.parallel_optimizer)
         return made
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype!r}, requires_grad={self.requires_grad})"
 
     __str__ = __repr__
@@ -500,14 +505,14 @@ class Parameter(Tensor):
 class ParameterTuple(tuple):
     """A tuple of Parameters, as `grad` takes for weights."""
 
-    def __new__(cls, iterable):
+    def __new__(cls, iterable: Iterable[Any]) -> ParameterTuple:
         items = tuple(iterable)
         for item in items:
             if not isinstance(item, Parameter):
                 raise ArgumentError(f"a ParameterTuple holds Parameters, not {type(item).__name__}")
         return super().__new__(cls, items)
 
-    def clone(self, prefix="", init="same"):
+    def clone(self, prefix: str = "", init: Any = "same") -> ParameterTuple:
         """Clones of all, their names after `prefix.`"""
         made = []
         for item in self:

@@ -3,6 +3,8 @@
 One object for each thread holds it all, so that Python code and machine code (pynative/native.py) read the same fields;
 machine code finds it in the dict that CPython keeps for the thread, under KEY.
 """
+from __future__ import annotations
+
 import ctypes
 import platform
 import threading
@@ -21,14 +23,15 @@ class ThreadState:
     """
     __slots__ = ("interpreters", "tapes", "paused", "before")
 
-    def __init__(self):
-        self.interpreters, self.before = list(EVERYWHERE), []
+    def __init__(self) -> None:
+        self.interpreters = list(EVERYWHERE)
+        self.before: list = []
         self.tapes: tuple = ()
         self.paused: tuple = ()
 
 
 class _Threads(threading.local):
-    def __init__(self):
+    def __init__(self) -> None:
         self.state = ThreadState()
         if platform.python_implementation() == "CPython":
             find = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyThreadState_GetDict", ctypes.pythonapi))

@@ -513,7 +513,8 @@ class _Lowering:
 def single_node_graph(node):
     """(a closed graph of this one node, its operands): constants stay constants, each other operand is a parameter."""
     graph = FuncGraph(getattr(node.fn, "name", "kernel"), node.origin)
-    operands, args = [], []
+    operands: list = []
+    args: list = []
     for a in node.args:
         if isinstance(a, ValueNode) and (not isinstance(a.abstract, AbstractTensor) or a.value.size == 1):
             args.append(a)

@@ -27,7 +27,7 @@ def _expand(graph, done):
         done[graph] = graph
         return graph
     target = done[graph] = FuncGraph(graph.name, graph.origin)
-    env = {}
+    env: dict = {}
     for p in graph.parameters:
         env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
     for node in graph.nodes:

@@ -36,7 +36,9 @@ def parts_of(graph):
 
 
 def _part(graph, nodes):
-    part, env, parameters = FuncGraph(graph.name, graph.origin), {}, []
+    part = FuncGraph(graph.name, graph.origin)
+    env: dict = {}
+    parameters: list = []
     for node in nodes:
         for arg in node.args:
             if arg not in env and not isinstance(arg, ValueNode):

@@ -64,7 +64,7 @@ def _copy(graph, copies):
     """The graph with so many copies of each node; a reader takes the next one that is left."""
     target = FuncGraph(graph.name, graph.origin, graph.kind)
     target.signature = graph.signature
-    env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
     waiting: dict = {}
 
     def read(arg):

@@ -29,7 +29,7 @@ def in_two_stages(graph, target):
         return graph
     made = FuncGraph(graph.name, graph.origin, graph.kind)
     made.signature = graph.signature
-    env = {p: made.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    env: dict = {p: made.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
 
     def read(arg):
         return arg if isinstance(arg, ValueNode) else env[arg]

@@ -131,8 +131,9 @@ def given_by(ev, graph, operands, abstracts):
     for parameter, operand in zip(graph.parameters, operands):
         if isinstance(parameter.abstract, AbstractTensor):
             for size, actual in zip(parameter.abstract.shape, ev.tracer.lift(operand).abstract.shape):
-                if lone_symbol(size) is not None:
-                    known[lone_symbol(size)] = actual
+                symbol = lone_symbol(size)
+                if symbol is not None:
+                    known[symbol] = actual
 
     def size_of(size):
         return substitute(size, known) if symbols_of(size) <= known.keys() else Symbol(lo=0).dim

@@ -2,9 +2,11 @@
 
 Printed as in docs and errors: `f32[N, C]`, `i32[]`, `int`, `(f32[2], int=3)`.
 """
+from __future__ import annotations
+
 from typing import Any
 
-from ..common.dim import Dim, product, symbols_of
+from ..common.dim import Dim, Size, Symbol, product, symbols_of
 from ..common.dtype import DType
 from ..common.records import dataclass
 from ..common.trees import TreeType
@@ -26,23 +28,23 @@ class AbstractTensor(Abstract):
     shape: tuple
     device = placement = sbp = None
 
-    def on(self, device):
+    def on(self, device: Any) -> AbstractTensor:
         """The same tensor on a Device."""
         made = AbstractTensor(self.dtype, self.shape)
         object.__setattr__(made, "device", device)
         return made
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = "" if self.device is None else f"@{self.device}"
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]{where}"
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
 
     @property
-    def size(self):
+    def size(self) -> Size:
         """Number of elements, an int or a Dim."""
         return product(self.shape)
 
@@ -53,7 +55,7 @@ class AbstractScalar(Abstract):
     type: type
     dim: Any = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.type.__name__ + (f"={self.dim}" if self.dim is not None else "")
 
 
@@ -62,7 +64,7 @@ class AbstractTuple(Abstract):
     """A tuple of known length."""
     elements: tuple
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"({', '.join(map(str, self.elements))}{',' if len(self.elements) == 1 else ''})"
 
 
@@ -70,7 +72,7 @@ class AbstractTuple(Abstract):
 class AbstractTape(Abstract):
     """A stack of saved values: `tape_push` and `tape_pop` move tensors and scalars on and off, last in first out."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "tape"
 
 
@@ -87,11 +89,11 @@ class AbstractTree(Abstract):
 class AbstractAny(Abstract):
     """A Python object of which nothing is known until run time (JIT Fallback)."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "any"
 
 
-def symbols_of_abstract(abstract):
+def symbols_of_abstract(abstract: Abstract) -> set[Symbol]:
     """The Symbols in the sizes of an abstract."""
     if isinstance(abstract, AbstractTensor):
         return set().union(*map(symbols_of, abstract.shape))

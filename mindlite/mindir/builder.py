@@ -3,28 +3,33 @@
     with building(graph, origin):            rules are ordinary Python over ops; here they emit nodes
         graph.set_outputs([tanh(x) * y], make_tuple)
 """
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Function
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, MindliteError
 from ..common.location import NOWHERE, Origin
 from ..common.tensor import Tensor
-from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from .abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from .control import make_tuple, tuple_getitem
 from .graph import AnfNode, CNode, FuncGraph, ValueNode
-from .primitive import current_interpreter, infer_rule, interpreting
+from .primitive import Primitive, current_interpreter, infer_rule, interpreting
 
 
 class Builder:
     """Appends what is bound to `graph`; every new node has `origin`, derived by the transformation `by`."""
 
-    def __init__(self, graph, origin=NOWHERE, by=""):
+    def __init__(self, graph: FuncGraph, origin: Origin = NOWHERE, by: str = "") -> None:
         self.graph, self.origin, self.by = graph, origin, by
 
-    def bind(self, prim, args, attrs):
+    def bind(self, prim: Primitive, args: tuple[Any, ...] | list[AnfNode], attrs: dict[str, Any]) -> CNode | tuple[CNode, ...]:
         """Append prim(*args, **attrs), typed; several results come back as a tuple of nodes."""
         nodes = tuple([self.lift(arg) for arg in args])
         abstract = self.typed(prim, [node.abstract for node in nodes], attrs)
@@ -35,21 +40,21 @@ class Builder:
                           for i, element in enumerate(abstract.elements)])
         return node
 
-    def typed(self, prim, abstracts, attrs):
+    def typed(self, prim: Primitive, abstracts: Sequence[Abstract], attrs: dict[str, Any]) -> Abstract:
         """What the operator gives, by its infer rule."""
         try:
             return infer_rule[prim](*abstracts, **attrs)
         except MindliteError as error:
             raise error.at(self.origin.location)
 
-    def lift(self, value):
+    def lift(self, value: Any) -> AnfNode:
         """The node of a value: nodes as they are, arrays and numbers as constants."""
         if isinstance(value, AnfNode):
             return value
         return constant(value)
 
     @contextlib.contextmanager
-    def at(self, origin):
+    def at(self, origin: Origin) -> Iterator[Any]:
         """Give nodes made inside the block this origin."""
         before, self.origin = self.origin, origin.derive(self.by) if self.by else origin
         try:
@@ -58,7 +63,7 @@ class Builder:
             self.origin = before
 
 
-def constant(value):
+def constant(value: Any) -> ValueNode:
     """The ValueNode of an array, Tensor or Python number."""
     if isinstance(value, Tensor):
         value = value.asnumpy()
@@ -72,20 +77,20 @@ def constant(value):
     raise ArgumentError(f"an operator cannot take {type(value).__name__}", note=repr(value)[:80])
 
 
-def tensor_type(tensor):
+def tensor_type(tensor: Tensor) -> AbstractTensor:
     """The type of a Tensor; its elements are not looked at."""
     elements = tensor.elements
     return AbstractTensor(dt.dtype(elements.dtype), elements.shape)
 
 
 @contextlib.contextmanager
-def building(graph, origin=NOWHERE, by=""):
+def building(graph: FuncGraph, origin: Origin = NOWHERE, by: str = "") -> Iterator[Any]:
     """Operators called inside the block append nodes to `graph`; yields the Builder."""
     with interpreting(Builder(graph, origin if not by else Origin(origin.location, origin.of, by), by)) as builder:
         yield builder
 
 
-def typed(function, *abstracts, name=None, origin=NOWHERE, by=""):
+def typed(function: Any, *abstracts: Abstract, name: str | None = None, origin: Origin = NOWHERE, by: str = "") -> FuncGraph:
     """The typed graph that `function` writes when it is run over nodes of these abstracts.
 
     function: takes one node per abstract, returns a node, a number or a tuple of them: the outputs
@@ -101,7 +106,7 @@ def typed(function, *abstracts, name=None, origin=NOWHERE, by=""):
     return graph
 
 
-def append(prim, *args, abstract, **attrs):
+def append(prim: Primitive, *args: Any, abstract: Any, **attrs: Any) -> tuple[CNode, ...]:
     """Under the builder: append a control node of a known type (its graphs may be empty still); its results' nodes."""
     builder = current_interpreter()
     node = builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs)
@@ -109,7 +114,7 @@ def append(prim, *args, abstract, **attrs):
                   for i, element in enumerate(abstract.elements)])
 
 
-def written(name, names, abstracts, write, by=""):
+def written(name: str, names: Sequence[str], abstracts: Sequence[Abstract], write: Function, by: str = "") -> FuncGraph:
     """A typed graph with these parameters; write(graph, *parameters) gives its outputs."""
     graph = FuncGraph(name)
     for label, abstract in zip(names, abstracts):

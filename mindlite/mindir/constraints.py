@@ -2,11 +2,15 @@
 
     broadcasting f32[N] with f32[M] assumes N == M; a call where it does not hold is compiled anew for its own sizes
 """
+from __future__ import annotations
+
 import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-from ..common.dim import compare
+from ..common.annotations import Function
+from ..common.dim import Size, compare
 from ..common.errors import ShapeError
 from ..common.location import Location
 from ..common.records import dataclass
@@ -23,15 +27,15 @@ class Constraint:
 
 
 class _Collectors(threading.local):
-    def __init__(self):
-        self.stack = []
+    def __init__(self) -> None:
+        self.stack: list = []
 
 
 _collectors = _Collectors()
 
 
 @contextlib.contextmanager
-def collecting(into=None):
+def collecting(into: list | None = None) -> Iterator[Any]:
     """Yield the list to which unproven requirements inside the block are added. into: a list, for one that looks at them"""
     _collectors.stack.append([] if into is None else into)
     try:
@@ -40,12 +44,12 @@ def collecting(into=None):
         _collectors.stack.pop()
 
 
-def add(constraint):
+def add(constraint: Constraint) -> None:
     """Hand a Constraint on to the block that collects now."""
     _collectors.stack[-1].append(constraint)
 
 
-def require(op, left, right, make_error):
+def require(op: str, left: Size, right: Size, make_error: Function) -> None:
     """Demand `left op right` of ints or Dims: raise `make_error()` where it is false, remember it where it is open."""
     known = compare(op, left, right)
     if known is False:

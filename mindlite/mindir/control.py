@@ -6,15 +6,19 @@
     custom_vjp(*operands, graph=g, bprop=h)                (..) the results of g; its gradient is h
     gate(*values, *captured, bprop=h)                      (..) the values, whose gradients pass the hook h
 """
+from __future__ import annotations
+
 from typing import Any
 
-from .primitive import Primitive, PRIMITIVES, infer_rule, parameters_of
-from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..common.annotations import Function
+from .abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from .graph import CNode, FuncGraph
+from .primitive import PRIMITIVES, Primitive, infer_rule, parameters_of
 
 TOKEN = AbstractScalar(bool)                         # what ties a gate to a port: a number, which has no gradient
 
 
-def _control(name, declared, doc, traits=("control",)):
+def _control(name: str, declared: Function, doc: str, traits: tuple[str, ...] = ("control",)) -> Primitive:
     made: Primitive[..., Any] = Primitive(name, *parameters_of(declared), traits=traits, doc=doc)
     PRIMITIVES[name] = made
     return made
@@ -82,50 +86,50 @@ again: Python is to run the call instead, where it can; it sees the values, and 
 undefined = _control("undefined", lambda *, abstract: 0, "A value that is never used: the other side of a branch that leaves.")
 
 
-def policy_of(node):
+def policy_of(node: CNode) -> dict:
     """The attributes of a while_loop that say how it is differentiated: a loop made of it has them too."""
     return {"remat": node.attrs["remat"]} if "remat" in node.attrs else {}
 
 
 @infer_rule(make_tuple)
-def make_tuple_infer(*elements):
+def make_tuple_infer(*elements: Abstract) -> AbstractTuple:
     return AbstractTuple(tuple(elements))
 
 
 @infer_rule(tuple_getitem)
-def tuple_getitem_infer(x, *, index):
+def tuple_getitem_infer(x: Any, *, index: int) -> Abstract:
     return x.elements[index]
 
 
 @infer_rule(cond)
-def cond_infer(pred, *operands, true, false):
+def cond_infer(pred: Abstract, *operands: Abstract, true: FuncGraph, false: FuncGraph) -> AbstractTuple:
     return true.output.abstract
 
 
 @infer_rule(while_loop)
-def while_loop_infer(*operands, cond, body, invariants, remat=None):
+def while_loop_infer(*operands: Abstract, cond: FuncGraph, body: FuncGraph, invariants: int, remat: Any = None) -> AbstractTuple:
     return body.output.abstract
 
 
 @infer_rule(call)
-def call_infer(*operands, graph):
+def call_infer(*operands: Abstract, graph: FuncGraph) -> Abstract:
     return graph.output.abstract
 
 
 @infer_rule(custom_vjp)
-def custom_vjp_infer(*operands, graph, bprop):
+def custom_vjp_infer(*operands: Abstract, graph: FuncGraph, bprop: FuncGraph) -> Abstract:
     return graph.output.abstract
 
 
 @infer_rule(J)
-def J_infer(*operands, graph, wrt, seeds, mode):
+def J_infer(*operands: Abstract, graph: FuncGraph, wrt: tuple[int, ...], seeds: tuple[int, ...], mode: str) -> AbstractTuple:
     outs, gradients = tuple(node.abstract for node in graph.outputs), tuple(graph.parameters[i].abstract for i in wrt)
     return AbstractTuple({"vjp": outs + gradients, "recompute": gradients, "pull": gradients, "jvp": outs + outs,
                           "push": outs}[mode])
 
 
 @infer_rule(Vmap)
-def Vmap_infer(*operands, graph, in_axes, out_axes, size):
+def Vmap_infer(*operands: Any, graph: FuncGraph, in_axes: tuple, out_axes: tuple, size: Any) -> Any:
     def with_axis(x, axis):
         if axis is None:
             return x
@@ -135,40 +139,41 @@ def Vmap_infer(*operands, graph, in_axes, out_axes, size):
 
 
 @infer_rule(tape_new)
-def tape_new_infer():
+def tape_new_infer() -> AbstractTape:
     return AbstractTape()
 
 
 @infer_rule(tape_push)
-def tape_push_infer(tape, *values):
+def tape_push_infer(tape: Abstract, *values: Abstract) -> AbstractTape:
     return AbstractTape()
 
 
 @infer_rule(tape_pop)
-def tape_pop_infer(tape, *, abstracts):
+def tape_pop_infer(tape: Abstract, *, abstracts: tuple[Abstract, ...]) -> AbstractTuple:
     return AbstractTuple((AbstractTape(),) + tuple(abstracts))
 
 
 @infer_rule(port)
-def port_infer(*values):
+def port_infer(*values: Abstract) -> Any:
     return AbstractTuple((*values, TOKEN))
 
 
 @infer_rule(gate)
-def gate_infer(*operands, count, bprop, after=None, alone=None, whole=False):
+def gate_infer(*operands: Abstract, count: int, bprop: Any, after: Any = None, alone: Any = None, whole: bool = False) -> Any:
     return AbstractTuple(tuple(operands[:count]))
 
 
 @infer_rule(segment)
-def segment_infer(*operands, function, abstracts, reason, keeps, weights):
+def segment_infer(*operands: Abstract, function: Function, abstracts: tuple[Abstract, ...], reason: str,
+                  keeps: bool, weights: tuple[Any, ...]) -> AbstractTuple:
     return AbstractTuple(tuple(abstracts))
 
 
 @infer_rule(check)
-def check_infer(condition, *operands, error, again=False):
+def check_infer(condition: Abstract, *operands: Abstract, error: Function, again: bool = False) -> AbstractTuple:
     return AbstractTuple(())
 
 
 @infer_rule(undefined)
-def undefined_infer(*, abstract):
+def undefined_infer(*, abstract: Abstract) -> Abstract:
     return abstract

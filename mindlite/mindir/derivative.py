@@ -7,18 +7,25 @@
   a Parameter with requires_grad=False gets zeros
   has_aux: only the first output is differentiated, the others are handed through
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..common.annotations import Function
 from ..common.config import config
 from ..common.errors import ArgumentError, GradientError, IndexRangeError, InternalError, ShapeError
+from ..common.tensor import Parameter
 from .constraints import require
 
 
 class _Used:
     """The class of USED: no Parameters are named beforehand. (No tuple: in a graph those are made anew.)"""
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "USED"
 
 
@@ -26,13 +33,13 @@ USED = _Used()
 _recorders: list = []                                # how Python code is differentiated: eager mode says it
 
 
-def set_recorder(record, push):
+def set_recorder(record: Function, push: Function) -> None:
     """Make these what `record_python` and `push_through_python` call: eager mode, which has the tape, stands above ad, which
     asks."""
     _recorders.append((record, push))
 
 
-def record_python(function, wrt, seeds, abstracts, weights, key):
+def record_python(function: Function, wrt: Any, seeds: Any, abstracts: Any, weights: Any, key: Any) -> Any:
     """(forward, pullback) of a function that runs in Python.
 
     wrt, seeds: numbers of the arguments that are differentiated, and of the results that have cotangents
@@ -43,7 +50,7 @@ def record_python(function, wrt, seeds, abstracts, weights, key):
     return _recorder()[0](function, wrt, seeds, abstracts, weights, key)
 
 
-def push_through_python(function, wrt, results, weights, key):
+def push_through_python(function: Function, wrt: Any, results: Any, weights: Any, key: Any) -> Any:
     """The forward mode of a function that runs in Python: (*tangents, *args) -> (recording, *results, *their tangents).
 
     wrt, results: numbers of the arguments that have tangents, and of the results whose tangents are given
@@ -52,13 +59,13 @@ def push_through_python(function, wrt, results, weights, key):
     return _recorder()[1](function, wrt, results, weights, key)
 
 
-def _recorder():
+def _recorder() -> Any:
     if not _recorders:
         raise InternalError("nothing records Python code: import mindlite.pynative")
     return _recorders[-1]
 
 
-def positions_of(grad_position, count, what="grad"):
+def positions_of(grad_position: int | tuple[int, int] | None, count: int, what: str = "grad") -> tuple[int, ...]:
     """The argument positions as a tuple.
 
     grad_position : as `grad` has it; "all", "first": those that the call has      what: the function's name, for the error
@@ -81,7 +88,8 @@ def positions_of(grad_position, count, what="grad"):
     return positions
 
 
-def inputs_of(options, args, holds_tensor, is_float):
+def inputs_of(options: dict[str, Any], args: tuple[Any, ...], holds_tensor: Function,
+              is_float: Function) -> tuple[tuple[int, ...], bool]:
     """(positions of the arguments that get a gradient, whether numbers get one too).
 
     Numbers, strings, .. are constants (MindSpore 2.x); vjp counts numbers, and so does grad by the one argument that an int
@@ -94,14 +102,14 @@ def inputs_of(options, args, holds_tensor, is_float):
     return tuple([p for p in positions if holds_tensor(args[p])]), False
 
 
-def in_order(args, kwargs):
+def in_order(args: tuple[Any, ...], kwargs: dict) -> tuple[tuple[Any, ...], Function]:
     """(all arguments of a call, a function that gives (args, kwargs) of such arguments): those by name count behind those
     by position, in the order in which they are given (MindSpore 2.x)."""
     count, names = len(args), tuple(kwargs)
     return (*args, *kwargs.values()), lambda every: (tuple(every[:count]), dict(zip(names, every[count:])))
 
 
-def cotangents_in(options, args, kwargs):
+def cotangents_in(options: dict[str, Any], args: tuple[Any, ...], kwargs: dict) -> tuple[tuple[Any, ...], dict, tuple[Any, ...]]:
     """(args, kwargs, cotangents) with sens_param: the last argument, or the one named `sens`, is taken off."""
     if not options.get("sens_param"):
         return args, kwargs, ()
@@ -112,7 +120,7 @@ def cotangents_in(options, args, kwargs):
     return args[:-1], kwargs, (args[-1],)
 
 
-def weights_of(weights, parameter_class):
+def weights_of(weights: Sequence[Parameter] | None, parameter_class: type) -> Any:
     """The weights that are named, as a tuple. raises : ArgumentError for what is no Parameter."""
     if weights is None or weights is USED:
         return ()
@@ -123,14 +131,14 @@ def weights_of(weights, parameter_class):
     return made
 
 
-def first_of(value):
+def first_of(value: Any) -> Any:
     """The first of several results, the one that is differentiated where has_aux is said. raises : ArgumentError"""
     if not isinstance(value, tuple) or len(value) < 2:
         raise ArgumentError("has_aux: the function gives one result", hint="return several; the first is differentiated")
     return value[0]
 
 
-def check_direction(what, given, wanted):
+def check_direction(what: str, given: Any, wanted: Any) -> Any:
     """A tangent or cotangent of the type `given`, an abstract, for a value of the type `wanted`.
 
     what   : two words for the error: "grad: a cotangent", "its result"
@@ -147,7 +155,7 @@ def check_direction(what, given, wanted):
     return given.dtype is not wanted.dtype
 
 
-def check_loss(loss):
+def check_loss(loss: Any) -> None:
     """Raise the error for a loss that has no gradient: `loss` is the value, or its abstract.
 
     MindSpore gives zeros then, in both modes: so does a script of its names (config.mindspore_rules).
@@ -159,7 +167,7 @@ def check_loss(loss):
                         hint="return a float Tensor (is a `return` missing?)")
 
 
-def check_bprop(name, signature, count):
+def check_bprop(name: str, signature: Any, count: int) -> None:
     """raises : GradientError where a bprop with this signature does not take `count` arguments, the result and its
     cotangent"""
     takes = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -175,7 +183,7 @@ def check_bprop(name, signature, count):
                         "the 'out' and 'dout'.", note=note, hint=hint)
 
 
-def check_gradient(name, made, wanted):
+def check_gradient(name: str, made: Any, wanted: Any) -> tuple[bool, bool]:
     """What a user's bprop gave, abstract `made`, as the gradient of an argument, abstract `wanted`.
 
     It is summed over the axes that broadcasting the argument added or repeated, and cast to the argument's dtype.
@@ -190,7 +198,7 @@ def check_gradient(name, made, wanted):
     return lead > 0 or bool(differ), cast
 
 
-def arrange(kind, value, input_grads, weight_grads, options):
+def arrange(kind: str, value: Any, input_grads: Any, weight_grads: Any, options: dict[str, Any]) -> Any:
     """Put values and gradients into the form that the caller expects.
 
     input_grads: [(position, gradient)];   weight_grads: [(Parameter, gradient)]

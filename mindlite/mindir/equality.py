@@ -1,6 +1,8 @@
 """Are two typed graphs the same? Structure, types, constants bit for bit, names and places; symbols pair off in the order
 in which they were made. `difference` says where they part, for people.
 """
+from __future__ import annotations
+
 import struct
 from dataclasses import fields
 from typing import Any, cast
@@ -10,11 +12,11 @@ import numpy as np
 from ..common.dim import Dim, substitute
 from ..common.tensor import Parameter, Tensor
 from .abstract import Abstract
-from .graph import CNode, FuncGraph, ValueNode
+from .graph import AnfNode, CNode, FuncGraph, ValueNode
 from .printer import PARAMETER_FIELDS, symbols_in
 
 
-def same_graph(a, b, places=True):
+def same_graph(a: FuncGraph, b: FuncGraph, places: bool = True) -> bool:
     """True if the typed graphs a and b, with all below them, are the same.
 
     places : compare also where in the user's files nodes come from
@@ -22,7 +24,7 @@ def same_graph(a, b, places=True):
     return difference(a, b, places) is None
 
 
-def difference(a, b, places=True):
+def difference(a: FuncGraph, b: FuncGraph, places: bool = True) -> str | None:
     """Words for the first difference between two typed graphs, None if there is none."""
     return _Comparison(places).graphs(a, b)
 
@@ -30,10 +32,12 @@ def difference(a, b, places=True):
 class _Comparison:
     """What was paired so far: graphs {of a: of b}, and symbols {of a: Dim of b}."""
 
-    def __init__(self, places):
-        self.places, self.paired, self.symbols = places, {}, {}
+    def __init__(self, places: bool) -> None:
+        self.places = places
+        self.paired: dict[FuncGraph, FuncGraph] = {}
+        self.symbols: dict = {}
 
-    def graphs(self, a, b):
+    def graphs(self, a: FuncGraph, b: FuncGraph) -> str | None:
         """Compare two graphs and all below them."""
         left, right = symbols_in(a.reachable()), symbols_in(b.reachable())
         if [(s.name, s.lo, s.hi) for s in left] != [(s.name, s.lo, s.hi) for s in right]:
@@ -53,13 +57,13 @@ class _Comparison:
                 return f"in {one.name}: another graph is held"
         return None
 
-    def graph(self, a, b):
+    def graph(self, a: FuncGraph, b: FuncGraph) -> str | None:
         """Compare two graphs, those below them by number only."""
         if a.name != b.name:
             return f"the name {a.name!r} is not {b.name!r}"
         if (len(a.parameters), len(a.nodes), len(a.outputs)) != (len(b.parameters), len(b.nodes), len(b.outputs)):
             return "another number of parameters, nodes or outputs"
-        env = {}
+        env: dict = {}
         for p, q in zip(a.parameters, b.parameters):
             if p.name != q.name or not self.same(p.abstract, q.abstract) or not self.same(p.default, q.default):
                 return f"parameter {p} is not {q}"
@@ -81,13 +85,13 @@ class _Comparison:
                     return f"{m} comes from {m.origin.location}, {n} from {n.origin.location}"
         return None
 
-    def operands(self, x, y, env):
+    def operands(self, x: AnfNode, y: AnfNode, env: Any) -> bool:
         """Are two operands the same node or the same constant?"""
         if isinstance(x, ValueNode) and isinstance(y, ValueNode):
             return self.same(x.value, y.value) and self.same(x.abstract, y.abstract)
         return env.get(x) is y if not isinstance(x, ValueNode) else False
 
-    def same(self, x, y):
+    def same(self, x: Any, y: Any) -> bool:
         """Are two static values, constants or types the same? Arrays by bytes, NumPy numbers as arrays without axes."""
         if isinstance(x, (np.ndarray, np.generic)) and isinstance(y, (np.ndarray, np.generic)):
             return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()

@@ -5,19 +5,24 @@
 Symbols get their values where they first appear: from the shapes of parameters, from sizes that are passed as numbers,
 and from the results of operators whose size depends on data. A tape is a linked list, so that it is a value like any other.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from ..common.dim import Dim, evaluate, product, symbols_of
+from ..common.dim import Dim, Size, Symbol, evaluate, product, symbols_of
 from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.tensor import Tensor
-from .abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from .abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from .control import (J, Vmap, call, check, cond, custom_vjp, gate, make_tuple, port, segment, tape_new, tape_pop, tape_push,
                       tuple_getitem, undefined, while_loop)
-from .graph import ValueNode
+from .graph import AnfNode, CNode, FuncGraph, ValueNode
 from .primitive import eval_rule
 
 
-def run(graph, *arrays, symbols=None):
+def run(graph: FuncGraph, *arrays: int | np.ndarray | Sequence[int], symbols: Any = None) -> tuple[int | np.ndarray, ...]:
     """The outputs of a typed graph, a tuple of ndarrays and numbers.
 
     arrays : one per parameter; those that are left out at the end are taken from the parameters' defaults
@@ -31,7 +36,7 @@ def run(graph, *arrays, symbols=None):
     return _call(graph, [_plain(v, p.abstract) for v, p in zip(values, graph.parameters)], dict(symbols or {}))
 
 
-def _plain(value, abstract):
+def _plain(value: Any, abstract: Abstract) -> Any:
     if isinstance(value, Tensor):
         return value.host_array
     if isinstance(abstract, AbstractTensor):
@@ -39,10 +44,10 @@ def _plain(value, abstract):
     return value
 
 
-def _call(graph, values, symbols):
+def _call(graph: FuncGraph, values: Any, symbols: dict) -> tuple[Any, ...]:
     symbols = dict(symbols)
     _bind_all([p.abstract for p in graph.parameters], values, symbols)
-    env = dict(zip(graph.parameters, values))
+    env: dict = dict(zip(graph.parameters, values))
     for node in graph.nodes:
         args = [_read(env, a, symbols) for a in node.args]
         try:
@@ -53,7 +58,7 @@ def _call(graph, values, symbols):
     return tuple([_read(env, output, symbols) for output in graph.outputs])
 
 
-def _read(env, node, symbols):
+def _read(env: dict[AnfNode, Any], node: AnfNode, symbols: dict[Symbol, int]) -> Any:
     if not isinstance(node, ValueNode):
         return env[node]
     value = node.value
@@ -62,8 +67,9 @@ def _read(env, node, symbols):
     return value.host_array if isinstance(value, Tensor) else value
 
 
-def _apply(node, args, symbols):
-    prim, attrs = node.fn, node.attrs
+def _apply(node: CNode, args: Sequence[Any], symbols: dict[Symbol, int]) -> Any:
+    prim: Any = node.fn
+    attrs = node.attrs
     if prim in _CONTROL:
         return _CONTROL[prim](args, attrs, symbols)
     if prim in (J, Vmap):
@@ -74,11 +80,11 @@ def _apply(node, args, symbols):
     return out if isinstance(out, tuple) else _shaped(out)
 
 
-def _shaped(out):
+def _shaped(out: np.ndarray) -> np.ndarray:
     return np.asarray(out) if isinstance(out, np.generic) else out
 
 
-def _known(value, symbols):
+def _known(value: Any, symbols: dict[Symbol, int]) -> Any:
     """An attribute with the sizes in it as ints."""
     if isinstance(value, Dim):
         return evaluate(value, symbols)
@@ -87,12 +93,12 @@ def _known(value, symbols):
 
 # ---------------------------------------------------------------- control flow
 
-def _run_cond(args, attrs, symbols):
+def _run_cond(args: Sequence[bool | np.ndarray], attrs: dict[str, FuncGraph], symbols: dict) -> Any:
     pred, *operands = args
     return _call(attrs["true"] if bool(pred) else attrs["false"], operands, symbols)
 
 
-def _run_while(args, attrs, symbols):
+def _run_while(args: Sequence[np.ndarray], attrs: dict[str, Any], symbols: dict) -> Any:
     n = len(args) - attrs["invariants"]
     state, invariants = tuple(args[:n]), tuple(args[n:])
     while bool(_call(attrs["cond"], state + invariants, symbols)[0]):
@@ -100,7 +106,7 @@ def _run_while(args, attrs, symbols):
     return state
 
 
-def _run_pop(args, attrs, symbols):
+def _run_pop(args: Sequence[Any], attrs: dict[str, tuple[Abstract, ...]], symbols: dict) -> tuple[Any, ...]:
     if args[0] is None:
         raise InternalError("tape_pop of an empty tape")
     below, values = args[0]
@@ -109,18 +115,18 @@ def _run_pop(args, attrs, symbols):
     return (below, *values)
 
 
-def _run_segment(args, attrs, symbols):
+def _run_segment(args: Sequence[np.ndarray], attrs: dict[str, Any], symbols: dict) -> tuple[np.ndarray, ...]:
     made = attrs["function"](*[Tensor.wrap(a) if isinstance(a, np.ndarray) else a for a in args])
     return tuple([_plain(value, abstract) for value, abstract in zip(made, attrs["abstracts"], strict=True)])
 
 
-def _run_check(args, attrs, symbols):
+def _run_check(args: Sequence[bool | np.ndarray], attrs: dict[str, Any], symbols: dict) -> tuple[Any, ...]:
     if not bool(args[0]):
         raise attrs["error"](*args[1:])
     return ()
 
 
-def _undefined(args, attrs, symbols):
+def _undefined(args: Any, attrs: dict[str, Any], symbols: dict) -> Any:
     abstract = attrs["abstract"]
     if isinstance(abstract, AbstractTensor):
         return np.zeros([max(evaluate(s, symbols), 0) if symbols_of(s) <= symbols.keys() else 0 for s in abstract.shape],
@@ -148,7 +154,7 @@ _CONTROL = {
 
 # ---------------------------------------------------------------- symbols
 
-def _bind_all(abstracts, values, symbols):
+def _bind_all(abstracts: Sequence[Abstract], values: tuple[np.ndarray, ...] | list[Any], symbols: dict[Symbol, int]) -> None:
     """Give the symbols in `abstracts` the sizes of `values`: plain symbols first, then sums with one unknown symbol."""
     pairs = [pair for a, v in zip(abstracts, values) for pair in _sizes(a, v)]
     fresh = {}
@@ -165,7 +171,7 @@ def _bind_all(abstracts, values, symbols):
                 symbols[unknown[0]] = solved
 
 
-def _sizes(abstract, value):
+def _sizes(abstract: Abstract, value: Any) -> list[tuple[Dim, int]]:
     if isinstance(abstract, AbstractTensor) and isinstance(value, np.ndarray):
         return [(size, actual) for size, actual in zip(abstract.shape, value.shape) if isinstance(size, Dim)]
     if isinstance(abstract, AbstractScalar) and isinstance(abstract.dim, Dim):
@@ -175,7 +181,7 @@ def _sizes(abstract, value):
     return []
 
 
-def _plain_symbol(size):
+def _plain_symbol(size: Size) -> Symbol | None:
     found = symbols_of(size)
     if len(found) == 1:
         symbol, = found
@@ -184,7 +190,7 @@ def _plain_symbol(size):
     return None
 
 
-def _solve(size, symbol, actual, symbols):
+def _solve(size: Size, symbol: Symbol, actual: int, symbols: dict[Symbol, int]) -> int | None:
     """The value of `symbol` with size == actual, where size is linear in it; else None."""
     slope = intercept = 0
     for monomial, c in size.terms.items():

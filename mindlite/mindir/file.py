@@ -7,10 +7,14 @@
 What is read is checked before it is believed: the text by `reader`, the arrays' sizes by the text, numbers by their
 range. The file is written beside its name and moved there when it is complete.
 """
+from __future__ import annotations
+
 import io
 import json
 import math
+import os
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,18 +60,18 @@ class Module:
     updates: tuple = ()
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The name of the graph."""
         return self.graph.name
 
-    def parameters(self):
+    def parameters(self) -> Any:
         """The Parameters and Tensors of the graph itself, in order."""
         return [p.default for p in self.graph.parameters if p.default is not None]
 
 
 # ---------------------------------------------------------------- writing
 
-def write_file(path, module):
+def write_file(path: str, module: Module) -> None:
     """Write a Module. raises : ArgumentError or OSError; then the file is as it was before"""
     arrays: list = []
     text = write(module.graph, apart=arrays)
@@ -82,17 +86,17 @@ def write_file(path, module):
             archive.writestr(constant_name(number), buffer.getvalue())
 
 
-def constant_name(number):
+def constant_name(number: int) -> str:
     """The member that holds a large constant."""
     return f"constants/{number}.npy"
 
 
-def storable(array):
+def storable(array: np.ndarray) -> np.ndarray:
     """The array itself, or, of a type that NumPy's format does not know (bfloat16), the same bytes as unsigned ints."""
     return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")
 
 
-def encoded(value):
+def encoded(value: Input | Output | tuple[Input | Output, ...]) -> Any:
     """A structure of arguments or results as JSON. raises : TypeError for what has no form"""
     if isinstance(value, Input):
         return ["tensor"]
@@ -111,7 +115,7 @@ def encoded(value):
 
 # ---------------------------------------------------------------- reading
 
-def read_file(path):
+def read_file(path: os.PathLike) -> Module:
     """The Module in a file. raises : FileFormatError, OSError"""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -121,14 +125,14 @@ def read_file(path):
 
 
 class _Reading:
-    def __init__(self, path, archive):
+    def __init__(self, path: os.PathLike, archive: Any) -> None:
         self.path, self.archive = path, archive
 
-    def fail(self, what):
+    def fail(self, what: str) -> None:
         """Raise the error for a file that is damaged."""
         raise FileFormatError(f"{self.path} is damaged: {what}")
 
-    def member(self, name):
+    def member(self, name: str) -> Any:
         """The bytes of a member."""
         try:
             return self.archive.read(name)
@@ -137,7 +141,7 @@ class _Reading:
         except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
             self.fail(f"{name}: {error}")
 
-    def module(self):
+    def module(self) -> Module:
         """All of it."""
         try:
             program, text = json.loads(self.member(PROGRAM)), self.member(GRAPH).decode()
@@ -167,14 +171,14 @@ class _Reading:
             self.fail("what it assigns to is not there")
         return Module(graph, inputs, output, tuple(map(tuple, updates)))
 
-    def elements(self, name):
+    def elements(self, name: str) -> Any:
         """The bytes of a constant's elements."""
         try:
             return np.lib.format.read_array(io.BytesIO(self.member(name)), allow_pickle=False).tobytes()
         except (ValueError, EOFError, OSError, TypeError, OverflowError, MemoryError, tokenize.TokenError) as error:
             self.fail(f"{name}: {error}")
 
-    def structure(self, told):
+    def structure(self, told: Sequence[Any] | None) -> Any:
         """What `encoded` has told."""
         if type(told) in PLAIN:
             return told
@@ -194,7 +198,7 @@ class _Reading:
             return Output(*rest)
         self.fail(f"{PROGRAM} holds {json.dumps(told)[:60]}")
 
-    def number(self, text):
+    def number(self, text: str) -> Any:
         """The float of a text."""
         try:
             return float.fromhex(text)
@@ -202,7 +206,7 @@ class _Reading:
             self.fail(f"{text[:40]!r} is no number")
 
 
-def leaves_of(structure):
+def leaves_of(structure: Input | Output | tuple[Input | Output, ...] | None) -> list[Input | Output | None]:
     """What stands in a structure of arguments or results, in order."""
     if isinstance(structure, (tuple, list)):
         return [leaf for part in structure for leaf in leaves_of(part)]

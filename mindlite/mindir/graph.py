@@ -14,11 +14,16 @@ edges, a pass here keeps effectful nodes in place. Two dialects share these clas
 *typed*   (from `infer` on): every node has an abstract; every graph is closed and its output is one `make_tuple`; control
           flow is `cond`, `while_loop` and `call`, which hold graphs in their attributes.
 """
+from __future__ import annotations
+
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
+from ..common.dim import Shape, Size
+from ..common.dtype import DType
 from ..common.location import NOWHERE, Location, Origin
-from .abstract import AbstractTuple
+from .abstract import Abstract, AbstractTuple
 
 
 class AnfNode:
@@ -28,31 +33,31 @@ class AnfNode:
     origin: Origin
     __array_ufunc__ = None                   # ndarray * node is node.__rmul__, not an array of objects
 
-    def __init__(self, abstract=None, origin=NOWHERE):
+    def __init__(self, abstract: Abstract | None = None, origin: Origin = NOWHERE) -> None:
         self.abstract, self.origin = abstract, origin
 
     # What operators ask of an array, answered from the abstract, so that rules run on nodes as on Tensors.
     @property
-    def shape(self):
+    def shape(self) -> Shape:
         """The sizes, a tuple of int or Dim."""
         return self.abstract.shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """The element type."""
         return self.abstract.dtype
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """The number of axes."""
         return len(self.abstract.shape)
 
     @property
-    def size(self):
+    def size(self) -> Size:
         """The number of elements, an int or a Dim."""
         return self.abstract.size
 
-    def __bool__(self):
+    def __bool__(self) -> None:
         raise TypeError("the value of a graph node is known at run time only")
 
 
@@ -60,11 +65,12 @@ class Parameter(AnfNode):
     """An input of a graph. Fields: graph, name; `default` holds the Tensor of an implicit input (a weight), else None."""
     __slots__ = ("graph", "name", "default")
 
-    def __init__(self, graph, name, abstract=None, origin=NOWHERE, default=None):
+    def __init__(self, graph: FuncGraph, name: str, abstract: Abstract | None = None, origin: Origin = NOWHERE,
+                 default: Any = None) -> None:
         super().__init__(abstract, origin)
         self.graph, self.name, self.default = graph, name, default
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"%{self.name}"
 
 
@@ -72,11 +78,11 @@ class ValueNode(AnfNode):
     """A constant. `value` is any Python object; in the typed dialect a NumPy array (abstract: tensor) or a number."""
     __slots__ = ("value",)
 
-    def __init__(self, value, abstract=None, origin=NOWHERE):
+    def __init__(self, value: Any, abstract: Abstract | None = None, origin: Origin = NOWHERE) -> None:
         super().__init__(abstract, origin)
         self.value = value
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"const({self.value!r})"
 
 
@@ -84,11 +90,12 @@ class CNode(AnfNode):
     """An application: fn is a Primitive or a FuncGraph (or, in syntax, a node), args are nodes, attrs static values."""
     __slots__ = ("graph", "fn", "args", "attrs")
 
-    def __init__(self, graph, fn, args=(), attrs=None, abstract=None, origin=NOWHERE):
+    def __init__(self, graph: FuncGraph, fn: Any, args: Any = (), attrs: dict[str, Any] | None = None,
+                 abstract: Abstract | None = None, origin: Origin = NOWHERE) -> None:
         super().__init__(abstract, origin)
         self.graph, self.fn, self.args, self.attrs = graph, fn, tuple(args), attrs or {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"%{getattr(self.fn, 'name', self.fn)}@{id(self) & 0xffff:x}"
 
 
@@ -108,7 +115,7 @@ class FuncGraph:
     names     : of an outermost function: {global name that it reads: Location of the first use}, but for those it assigns
     """
 
-    def __init__(self, name, origin=NOWHERE, kind="function", parent=None):
+    def __init__(self, name: str, origin: Origin = NOWHERE, kind: str = "function", parent: FuncGraph | None = None) -> None:
         self.name, self.origin, self.kind, self.parent = name, origin, kind, parent
         self.parameters: list[Parameter] = []
         self.nodes: list[CNode] = []
@@ -120,38 +127,39 @@ class FuncGraph:
         self.generator = False
         self.names: dict[str, Location] = {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<FuncGraph {self.name}>"
 
-    def add_parameter(self, name, abstract=None, origin=NOWHERE, default=None):
+    def add_parameter(self, name: str, abstract: Abstract | None = None, origin: Origin = NOWHERE,
+                      default: Any = None) -> Parameter:
         """Append a Parameter and return it."""
         parameter = Parameter(self, name, abstract, origin, default)
         self.parameters.append(parameter)
         return parameter
 
-    def add(self, fn, *args, origin=NOWHERE, abstract=None, **attrs):
+    def add(self, fn: Any, *args: Any, origin: Origin = NOWHERE, abstract: Abstract | None = None, **attrs: Any) -> CNode:
         """Append a CNode and return it."""
         node = CNode(self, fn, args, attrs, abstract, origin)
         self.nodes.append(node)
         return node
 
     @property
-    def outputs(self):
+    def outputs(self) -> tuple[AnfNode, ...]:
         """The results of a typed graph, a tuple of nodes: the arguments of its output's make_tuple."""
         return self.output.args
 
-    def set_outputs(self, nodes, make_tuple):
+    def set_outputs(self, nodes: Any, make_tuple: Any) -> None:
         """Make `nodes` the results of a typed graph. The make_tuple is the output alone, it does not stand in `nodes`."""
         self.output = CNode(self, make_tuple, nodes, {}, AbstractTuple(tuple(n.abstract for n in nodes)))
 
-    def subgraphs(self):
+    def subgraphs(self) -> Iterator[FuncGraph]:
         """The graphs that this one's nodes hold: as fn, as an attribute, or (syntax) as a constant argument."""
         for node in self.nodes + ([self.output] if isinstance(self.output, CNode) else []):
             for value in (node.fn, *node.attrs.values(), *(a.value for a in node.args if isinstance(a, ValueNode))):
                 if isinstance(value, FuncGraph):
                     yield value
 
-    def reachable(self):
+    def reachable(self) -> list[FuncGraph]:
         """This graph and all below it, each once, callers before callees."""
         seen, todo = {}, [self]
         while todo:

@@ -1,17 +1,23 @@
 """Copying typed graphs: into another graph (inlining), or node by node through a function; dropping dead nodes."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..common.annotations import Function
 from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..common.location import Origin
 from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple, symbols_of_abstract
 from .control import make_tuple, tuple_getitem, undefined
-from .graph import CNode, FuncGraph, Parameter, ValueNode
+from .graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 
 
-def inline(target, graph, args, by=""):
+def inline(target: FuncGraph, graph: FuncGraph, args: Any, by: str = "") -> list[AnfNode]:
     """Append copies of `graph`'s nodes to `target`, its parameters being `args`; returns the nodes of its outputs.
 
     Nested graphs in attributes are shared, not copied: typed graphs are closed, and passes make new ones.
     """
-    env = dict(zip(graph.parameters, args))
+    env: dict = dict(zip(graph.parameters, args))
     for node in graph.nodes:
         origin = Origin(node.origin.location, node, by) if by else node.origin
         copy = CNode(target, node.fn, [_read(env, a) for a in node.args], node.attrs, node.abstract, origin)
@@ -20,14 +26,14 @@ def inline(target, graph, args, by=""):
     return [_read(env, output) for output in graph.outputs]
 
 
-def _read(env, node):
+def _read(env: dict[AnfNode, AnfNode], node: AnfNode) -> AnfNode:
     return node if isinstance(node, ValueNode) else env[node]
 
 
-def copy_graph(graph, name=None, emit=None):
+def copy_graph(graph: FuncGraph, name: str | None = None, emit: Function | None = None) -> FuncGraph:
     """A copy of a typed graph. emit(target, node, args) -> node may replace a node (None keeps it as it is)."""
     target = FuncGraph(name or graph.name, graph.origin)
-    env = {}
+    env: dict = {}
     for p in graph.parameters:
         env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
     for node in graph.nodes:
@@ -41,7 +47,7 @@ def copy_graph(graph, name=None, emit=None):
     return target
 
 
-def with_sizes(graph, sizes, whole=True):
+def with_sizes(graph: FuncGraph, sizes: dict, whole: bool = True) -> FuncGraph:
     """A copy of a typed graph, and of all graphs below it, with ints or Dims in place of some Symbols.
 
     sizes : {Symbol: int or Dim}
@@ -84,7 +90,7 @@ def with_sizes(graph, sizes, whole=True):
     return made[graph]
 
 
-def drop_dead_nodes(graph, tapes=False):
+def drop_dead_nodes(graph: FuncGraph, tapes: bool = False) -> FuncGraph:
     """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph.
 
     tapes : what takes a tape that is made here stays with it. A graph that will be differentiated wants that: behind the
@@ -103,13 +109,13 @@ def drop_dead_nodes(graph, tapes=False):
         outputs += more
 
 
-def _is_tape_of(value, nodes):
+def _is_tape_of(value: AnfNode, nodes: set[CNode]) -> bool:
     """True for a tape that one of the nodes gives."""
     return isinstance(value, CNode) and isinstance(value.abstract, AbstractTape) and (
         value in nodes or value.fn is tuple_getitem and value.args[0] in nodes)
 
 
-def live_nodes(graph, outputs, effects=True):
+def live_nodes(graph: FuncGraph, outputs: Sequence[AnfNode], effects: bool = True) -> tuple[list[CNode], set[AnfNode]]:
     """(the nodes that these outputs, or effects, need, in order; the set of what they and the outputs read).
 
     A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
@@ -131,7 +137,7 @@ def live_nodes(graph, outputs, effects=True):
     return live[::-1], used
 
 
-def without_effects(graph):
+def without_effects(graph: FuncGraph) -> FuncGraph:
     """A copy of a typed graph, and of those below it, that computes its outputs and does nothing else."""
     made = clone(graph)
     for inner in made.reachable():
@@ -139,7 +145,7 @@ def without_effects(graph):
     return made
 
 
-def _sizes_bound(graph, held):
+def _sizes_bound(graph: FuncGraph, held: dict) -> dict:
     """{node: the Symbols of its sizes that only running it tells: no parameter and no node before it has them}.
 
     held: {graph below: its `_symbols_from_outside`}, which is filled. An undefined value has no sizes.
@@ -158,7 +164,7 @@ def _sizes_bound(graph, held):
     return binds
 
 
-def _symbols_from_outside(graph, held):
+def _symbols_from_outside(graph: FuncGraph, held: dict[FuncGraph, set]) -> set:
     """The Symbols that a graph below a node uses, and that none of its parameters and nodes bind."""
     if graph not in held:
         held[graph] = set()                                  # of a recursion: what it uses beside its calls of itself
@@ -170,7 +176,7 @@ def _symbols_from_outside(graph, held):
     return held[graph]
 
 
-def size_edges(graph):
+def size_edges(graph: FuncGraph) -> list:
     """[(a node that binds a Symbol, a node that uses the Symbol)]: the order of these nodes, beside that of operands."""
     held: dict = {}
     binds = {symbol: node for node, symbols in _sizes_bound(graph, held).items() for symbol in symbols}
@@ -182,7 +188,7 @@ def size_edges(graph):
             if symbol in binds and place[binds[symbol]] < place[node]]
 
 
-def sized_results(graph):
+def sized_results(graph: FuncGraph) -> dict:
     """{node of several results: the numbers of those whose Symbols it binds and something else uses}."""
     found = {}
     held: dict = {}
@@ -195,14 +201,14 @@ def sized_results(graph):
     return found
 
 
-def symbols_needed(graph, outputs):
+def symbols_needed(graph: FuncGraph, outputs: Any) -> Any:
     """The Symbols in what these outputs, or effects, need."""
     held: dict = {}
     return set().union(*[_symbols_in(output, held) for output in outputs], *[
         _symbols_read(node, held) | symbols_of_abstract(node.abstract) for node in live_nodes(graph, outputs)[0]])
 
 
-def symbols_used(graph):
+def symbols_used(graph: FuncGraph) -> set:
     """The Symbols that the nodes of a graph, and of those below it, compute with or have as sizes."""
     every = graph.reachable()
     held: dict = dict.fromkeys(every, set())                 # each graph is looked at by itself
@@ -211,12 +217,12 @@ def symbols_used(graph):
                        *[symbols_of_abstract(p.abstract) for g in every if g is not graph for p in g.parameters])
 
 
-def symbols_of_graph(graph):
+def symbols_of_graph(graph: FuncGraph) -> set:
     """All Symbols of a graph: `symbols_used` and those in the sizes of its parameters."""
     return symbols_used(graph).union(*[symbols_of_abstract(p.abstract) for p in graph.parameters])
 
 
-def _symbols_in(value, held):
+def _symbols_in(value: Any, held: dict[FuncGraph, set]) -> set:
     """The Symbols of a node, or of a value among its attributes; of a graph those that it has from outside."""
     if isinstance(value, Dim):
         return symbols_of(value)
@@ -231,12 +237,12 @@ def _symbols_in(value, held):
     return set()
 
 
-def _symbols_read(node, held):
+def _symbols_read(node: CNode, held: dict[FuncGraph, set]) -> set[Symbol]:
     """The Symbols in the operands and attributes of a node."""
     return set().union(*[_symbols_in(v, held) for v in (*node.args, *node.attrs.values())])
 
 
-def has_effect(node, known=None):
+def has_effect(node: Any, known: dict[FuncGraph, bool] | None = None) -> bool:
     """True if the node, or one in the graphs that it holds, has an effect. known: a dict that remembers graphs."""
     if "effect" in node.fn.traits:
         return True
@@ -250,14 +256,14 @@ def has_effect(node, known=None):
     return False
 
 
-def has_effects(graph):
+def has_effects(graph: FuncGraph) -> bool:
     """True if a node of the graph, or of one below it, must not be dropped. A graph below it that is still being written (it
     has no outputs yet, as that of a recursion) may come to have an effect."""
     return any("effect" in getattr(node.fn, "traits", ()) for g in graph.reachable() for node in g.nodes) or any(
         g.output is None for g in graph.reachable() if g is not graph)
 
 
-def clone(graph):
+def clone(graph: FuncGraph) -> FuncGraph:
     """A copy of a typed graph and of all graphs below it, for passes that change graphs in place."""
     made = {}
     for old in graph.reachable():
@@ -265,7 +271,7 @@ def clone(graph):
         for p in old.parameters:
             new.add_parameter(p.name, p.abstract, p.origin, p.default)
     for old, new in made.items():
-        env = dict(zip(old.parameters, new.parameters))
+        env: dict = dict(zip(old.parameters, new.parameters))
         for node in old.nodes:
             attrs = {name: made[v] if isinstance(v, FuncGraph) else v for name, v in node.attrs.items()}
             env[node] = CNode(new, node.fn, [_read(env, a) for a in node.args], attrs, node.abstract, node.origin)

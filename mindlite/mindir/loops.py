@@ -6,10 +6,12 @@
 
 `graph_kernel` makes a LoopNest of a cluster and fills in its body; `backend/printers` prints it, for whoever compiles it.
 """
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any
 
-from ..common.dim import coefficient, substitute
+from ..common.dim import Size, coefficient, substitute
 from ..common.records import dataclass
 from .scalar import Operand, ScalarExpr
 
@@ -19,7 +21,7 @@ BLOCK = 1024                   # elements of a sum that add up in float32 before
 class CannotFuse(Exception):
     """The graph is no single kernel. Fields: reason."""
 
-    def __init__(self, reason):
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -68,11 +70,11 @@ class LoopNest:
     parallel: Any = None
     cost: Any = 1
 
-    def place(self, number):
+    def place(self, number: int) -> int:
         """The number of the argument in whose memory argument `number` (inputs, then outputs) lies."""
         return self.in_place.get(number, number)
 
-    def actual(self, size):
+    def actual(self, size: Size) -> Size:
         """A polynomial over n0, n1, .. as the caller's int or Dim."""
         return substitute(size, self.sizes)
 
@@ -138,7 +140,7 @@ class Branch:
     note: Any = None
 
 
-def reads_across(nest, expr, outer, inner):
+def reads_across(nest: LoopNest, expr: ScalarExpr | Access, outer: ScalarExpr, inner: ScalarExpr) -> bool:
     """True for an Access that reads along the outer of two loops, and with a stride along the inner one."""
     return isinstance(expr, Access) and coefficient(expr.fields[1], nest.symbols[outer]) == 1 and \
         coefficient(expr.fields[1], nest.symbols[inner]) not in (0, 1, None)

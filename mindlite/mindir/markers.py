@@ -2,15 +2,22 @@
 
     f: .. J(x, dout; graph=g, ..) ..        ->        f: .. the nodes of the derivative of g ..
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..common.annotations import Function
 from ..common.dim import symbols_of
 from ..common.errors import GradientError
 from .abstract import AbstractTensor
 from .control import make_tuple, tuple_getitem
-from .graph import CNode, FuncGraph, ValueNode
+from .graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 from .inline import inline, with_sizes
+from .primitive import Primitive
 
 
-def expand(graph, derive):
+def expand(graph: FuncGraph, derive: dict[Primitive, Function]) -> FuncGraph:
     """`graph` without markers, here and in the graphs of its attributes; the same graph where there were none.
 
     derive : {marker: function of the marker's attributes giving the graph of its operands}; for `{J: derivative_graph,
@@ -21,10 +28,12 @@ def expand(graph, derive):
 
 
 class _Expander:
-    def __init__(self, derive):
-        self.derive, self.done, self.open = derive, {}, set()
+    def __init__(self, derive: dict[Primitive, Function]) -> None:
+        self.derive = derive
+        self.done: dict[FuncGraph, FuncGraph] = {}
+        self.open: set[FuncGraph] = set()
 
-    def expand(self, graph):
+    def expand(self, graph: FuncGraph) -> FuncGraph:
         if graph in self.done:
             return self.done[graph]
         if not any(node.fn in self.derive for below in graph.reachable() for node in below.nodes):
@@ -32,7 +41,7 @@ class _Expander:
             return graph
         target = self.done[graph] = FuncGraph(graph.name, graph.origin)
         self.open.add(target)
-        env = {}
+        env: dict = {}
         for p in graph.parameters:
             env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
         for node in graph.nodes:
@@ -41,8 +50,8 @@ class _Expander:
         self.open.discard(target)
         return target
 
-    def _copy(self, target, node, env):
-        args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
+    def _copy(self, target: FuncGraph, node: CNode, env: Any) -> None:
+        args: list[Any] = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
         attrs = {name: self.expand(v) if isinstance(v, FuncGraph) else v for name, v in node.attrs.items()}
         if node.fn in self.derive:
             if self.open.intersection(attrs["graph"].reachable()):
@@ -52,7 +61,7 @@ class _Expander:
             sizes = _sizes(derived.parameters, args)
             env[node] = tuple(inline(target, with_sizes(derived, sizes, whole=False) if sizes else derived, args))
         elif node.fn is tuple_getitem and isinstance(args[0], tuple):
-            env[node] = args[0][attrs["index"]]
+            env[node] = args[0][node.attrs["index"]]
         else:
             args = [target.add(make_tuple, *a, abstract=of.abstract, origin=node.origin) if isinstance(a, tuple) else a
                     for a, of in zip(args, node.args)]
@@ -60,7 +69,7 @@ class _Expander:
             target.nodes.append(env[node])
 
 
-def _sizes(parameters, args):
+def _sizes(parameters: Sequence[Parameter], args: Sequence[AnfNode]) -> dict:
     """{Symbol: size} for parameters whose size is a Symbol of their own: the cotangent of what data makes."""
     return {symbol: size for p, arg in zip(parameters, args) if isinstance(p.abstract, AbstractTensor)
             for own, size in zip(p.abstract.shape, arg.abstract.shape) if own != size for symbol in symbols_of(own)

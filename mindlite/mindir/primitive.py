@@ -10,12 +10,12 @@ import contextlib
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
+from ..common.annotations import Function
 from ..common.errors import ArgumentError, InternalError
 from ..common.threads import here
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,13 +34,14 @@ class Primitive(Generic[P, R]):
     """
     __slots__ = ("native", "plans", "__dict__", "__weakref__")
 
-    def __init__(self, name, inputs, attrs, *, traits=(), doc="", prepare=None, origin=None):
+    def __init__(self, name: str, inputs: tuple[str, ...], attrs: dict[str, Any], *, traits: Any = (), doc: str = "",
+                 prepare: Function | None = None, origin: tuple[str, int] | None = None) -> None:
         self.name, self.inputs, self.attrs, self.traits, self.__doc__ = name, inputs, attrs, frozenset(traits), doc
         self.prepare, self.origin, self.native, self.plans = prepare, origin, None, None
         self.variadic = any(name.startswith("*") for name in self.inputs)
 
     @functools.cached_property
-    def signature(self):
+    def signature(self) -> inspect.Signature:
         """The inspect.Signature of a call; made when it is asked for, as most are not."""
         kind = inspect.Parameter
         return inspect.Signature([
@@ -48,21 +49,21 @@ class Primitive(Generic[P, R]):
               for name in self.inputs),
             *(kind(name, kind.KEYWORD_ONLY, default=default) for name, default in self.attrs.items())])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Primitive {self.name}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Function, tuple[str, ...]]:
         return (find_primitive, (self.name,))
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict) -> Primitive:
         return self
 
-    def __call__(self, *args: P.args, **attrs: P.kwargs) -> R:
+    def __call__(self, *args: Any, **attrs: Any) -> R:
         given, named = self.prepared(args, attrs)
         stack = here.state.interpreters                     # bind, written out: every eager operator comes this way
         return (stack[-1] if stack else _base[-1]).bind(self, given, named)
 
-    def prepared(self, args, attrs):
+    def prepared(self, args: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, attrs) of a call in the form of the rules."""
         if (attrs or self.attrs) and attrs.keys() != self.attrs.keys() or (
                 len(args) != len(self.inputs) and not self.variadic):
@@ -71,12 +72,12 @@ class Primitive(Generic[P, R]):
             args, attrs = self.prepare(args, attrs)
         return args, attrs
 
-    def _fill(self, args, attrs):
+    def _fill(self, args: Any, attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Bring a call to the form: all inputs positional, all attributes by keyword."""
-        args = list(args)
+        args = [*args]
         n = len(self.inputs)
         if self.variadic:
-            extra = []
+            extra: list = []
         else:
             args, extra = args[:n], args[n:]                # attributes may be given by position, as in MindSpore
             for name in self.inputs[len(args):]:
@@ -112,7 +113,7 @@ def find_primitive(name: str) -> Primitive[..., Any]:
     return PRIMITIVES[name]
 
 
-def parameters_of(function):
+def parameters_of(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """(inputs, attrs) of a Primitive from a function's parameters: those by position, and those by keyword only."""
     code, defaults = function.__code__, function.__kwdefaults__ or {}
     given, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
@@ -150,11 +151,12 @@ def primitive(function: Any = None, *, traits: Iterable[str] = (), prepare: Call
 class RuleTable:
     """One kind of rule for every operator: table[primitive] = function; used as a decorator, `@bprop_rule(tanh)`."""
 
-    def __init__(self, kind, doc):
-        self.kind, self.doc, self.rules = kind, doc, {}
+    def __init__(self, kind: str, doc: str) -> None:
+        self.kind, self.doc = kind, doc
+        self.rules: dict[Any, Any] = {}
         TABLES[kind] = self
 
-    def __call__(self, *primitives):
+    def __call__(self, *primitives: Primitive) -> Function:
         def register(rule):
             for prim in primitives:
                 if prim in self.rules:
@@ -163,13 +165,13 @@ class RuleTable:
             return rule
         return register
 
-    def __contains__(self, prim):
+    def __contains__(self, prim: object) -> bool:
         return prim in self.rules
 
-    def __getitem__(self, prim):
+    def __getitem__(self, prim: Any) -> Any:
         return self.rules[prim]
 
-    def get(self, prim, default=None):
+    def get(self, prim: Any, default: Any = None) -> Any:
         """The rule, or `default`."""
         return self.rules.get(prim, default)
 
@@ -189,34 +191,34 @@ cost_rule = RuleTable("cost", "(*abstracts, out, **attrs) -> floating-point oper
 _base: list = []                             # the eager interpreter: pynative's, or ops' plain NumPy below it
 
 
-def bind(prim, args, attrs):
+def bind(prim: Primitive, args: Sequence[Any], attrs: dict) -> Any:
     """Let the interpreter on top give `prim` its meaning."""
     stack = here.state.interpreters
     return (stack[-1] if stack else _base[-1]).bind(prim, args, attrs)
 
 
-def set_base_interpreter(interpreter):
+def set_base_interpreter(interpreter: Any) -> None:
     """Make `interpreter` the one that answers when no other is pushed (eager mode)."""
     _base.append(interpreter)
 
 
-def unset_base_interpreter(interpreter):
+def unset_base_interpreter(interpreter: Any) -> None:
     """The reverse of `set_base_interpreter`."""
     _base.remove(interpreter)
 
 
-def current_interpreter():
+def current_interpreter() -> Any:
     """The interpreter on top."""
     return here.state.interpreters[-1] if here.state.interpreters else _base[-1]
 
 
-def is_interpreting():
+def is_interpreting() -> bool:
     """True inside an `interpreting` or `eager` block of this thread: something is traced, or eager mode is forced."""
     return bool(here.state.interpreters)
 
 
 @contextlib.contextmanager
-def interpreting(interpreter):
+def interpreting(interpreter: Any) -> Iterator[Any]:
     """Push `interpreter` for the `with` block, in this thread."""
     here.state.interpreters.append(interpreter)
     try:
@@ -226,7 +228,7 @@ def interpreting(interpreter):
 
 
 @contextlib.contextmanager
-def eager():
+def eager() -> Iterator[Any]:
     """Run the `with` block eagerly, whatever is being traced."""
     with interpreting(_base[-1]):
         yield

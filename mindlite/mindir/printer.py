@@ -11,17 +11,23 @@ follow, each once. `show` is for people: large constants are named `#0` and desc
 bounds, every constant (base64), every place in the user's files. Both are the same language; MLIR's textual form is
 the model. The syntax dialect prints alike, with its blocks as graphs and its terminators as last lines.
 """
+from __future__ import annotations
+
 import base64
 import json
 import math
 import re
 import textwrap
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol, substitute, symbols_of
+from ..common.annotations import Function
+from ..common.dim import Dim, Size, Symbol, substitute, symbols_of
 from ..common.dtype import DType
+from ..common.location import Location, Origin
 from ..common.storage import DeviceArray
 from ..common.tensor import Parameter, Tensor
 from .abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -38,7 +44,7 @@ _PLAIN = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _GRAPH_NAME = re.compile(r"[A-Za-z_][\w./]*\Z", re.ASCII)
 
 
-def show(graph, source=True, names="numbers", only=None):
+def show(graph: FuncGraph, source: bool = True, names: str = "numbers", only: Any = None) -> str:
     """The text of a graph of either dialect, and of all graphs below it, for people.
 
     source : put the user's line beside what came from it
@@ -49,7 +55,7 @@ def show(graph, source=True, names="numbers", only=None):
     return printer.text() if only is None else printer.lines(only)
 
 
-def write(graph, apart=None):
+def write(graph: FuncGraph, apart: list | None = None) -> str:
     """The text of a typed graph from which `reader.read` makes the same graph: all constants, sizes and places.
 
     apart : a list, to which large constants are added in the order of their numbers; their bytes are not in the text then
@@ -61,7 +67,7 @@ def write(graph, apart=None):
     return text
 
 
-def opaque(value):
+def opaque(value: Any) -> str:
     """The text of an object that cannot be written: the reader refuses it."""
     name = getattr(value, "__qualname__", None) or getattr(value, "name", None) or type(value).__name__
     return f"?{json.dumps(str(name))}"
@@ -73,12 +79,14 @@ class _Printer:
     graphs : {FuncGraph: "@f"}     values : {node: "%1"}     blobs : arrays of the table, by number
     """
 
-    def __init__(self, graph, full, source, names="numbers", apart=False):
+    def __init__(self, graph: FuncGraph, full: bool, source: bool, names: str = "numbers", apart: bool = False) -> None:
         self.full, self.source, self.apart = full, source, apart
         self.all = graph.reachable()
         self.is_syntax = any(isinstance(g.output, CNode) and (isinstance(g.output.fn, Syntax) or g.kind == "block")
                              for g in self.all)
-        self.blobs, self.locations, self.values = [], {}, {}
+        self.blobs: list = []
+        self.locations: dict = {}
+        self.values: dict = {}
         self.graphs = _distinct(self.all, lambda g: "@" + _quote(g.name, _GRAPH_NAME))
         self.symbols = self._name_symbols()
         number = 0
@@ -92,7 +100,7 @@ class _Printer:
                 number += 1
                 self.values[node] = f"%{number}"
 
-    def _name_symbols(self):
+    def _name_symbols(self) -> dict[Symbol, Symbol]:
         """{Symbol: Symbol whose name is a distinct word}, in the order in which they were made."""
         named, taken = {}, set()
         for symbol in symbols_in(self.all):
@@ -106,7 +114,7 @@ class _Printer:
             named[symbol] = symbol if symbol.name == name else Symbol(name, symbol.lo, symbol.hi)
         return named
 
-    def word(self, node):
+    def word(self, node: Any) -> str:
         """What a node is called by its operator, a parameter by its name."""
         if isinstance(node, CNode):
             name = getattr(node.fn, "name", "value")
@@ -115,7 +123,7 @@ class _Printer:
 
     # ------------------------------------------------------------------------------------------------------- text
 
-    def text(self):
+    def text(self) -> str:
         """Everything."""
         parts = [self.graph(g) for g in self.all]
         if self.symbols:
@@ -127,18 +135,18 @@ class _Printer:
                                                      for place, n in self.locations.items()), "}"]))
         return "\n\n".join(parts) + "\n"
 
-    def symbol(self, symbol):
+    def symbol(self, symbol: Symbol) -> str:
         """`N in 1..`, and its own name where that is no word."""
         named = self.symbols[symbol].name
         text = f"{named} in {symbol.lo}..{'' if symbol.hi is None else symbol.hi}"
         return text if named == symbol.name else f"{text} = {json.dumps(symbol.name)}"
 
-    def location(self, place):
+    def location(self, place: Location) -> str:
         """`"model.py" 3:8-3:20 "Net.construct"`"""
         return (f"{json.dumps(place.file)} {place.line}:{place.col}-{place.end_line}:{place.end_col}"
                 f" {json.dumps(place.scope)}")
 
-    def graph(self, g):
+    def graph(self, g: FuncGraph) -> str:
         """One graph: header, a line per node, the last line."""
         parameters = ", ".join(map(self.parameter, g.parameters))
         word = "block" if g.kind == "block" else "graph"
@@ -153,7 +161,7 @@ class _Printer:
             self.line(lines, g.output, "  " + self.last_line(g), before)
         return "\n".join([*lines, "}"])
 
-    def lines(self, only):
+    def lines(self, only: Function | None) -> str:
         """The lines of some nodes."""
         before = None
         lines: list = []
@@ -162,13 +170,13 @@ class _Printer:
                 before = self.line(lines, node, f"{self.values[node]} = {self.application(node)}", before)
         return "\n".join(lines) + "\n" if lines else ""
 
-    def line(self, lines, node, text, before):
+    def line(self, lines: list[str], node: CNode, text: str, before: Origin | None) -> Origin:
         """Append a node's line; returns its origin, whose source is not shown again by the next."""
         text += self.place(node)
         lines.append(self.with_comment(text, node, before) if self.source else text)
         return node.origin
 
-    def with_comment(self, text, node, before):
+    def with_comment(self, text: str, node: CNode | FuncGraph, before: Origin | None) -> str:
         """The line with the user's line beside it, unless it came from the same place as the one before."""
         place, by = node.origin.location, f"  ({node.origin.by})" if node.origin.by else ""
         if place is None or (before is not None and before.location is not None and before.by == node.origin.by
@@ -179,7 +187,7 @@ class _Printer:
         name = place.file.replace("\\", "/").rpartition("/")[2]
         return f"{text:<{COMMENT_COLUMN}}  # {name}:{place.line}  {code}{by}".rstrip()
 
-    def place(self, node):
+    def place(self, node: Any) -> str:
         """` at l3 by "vjp"` in full texts."""
         if not self.full:
             return ""
@@ -188,7 +196,7 @@ class _Printer:
             text = f" at l{self.locations.setdefault(node.origin.location, len(self.locations))}"
         return text + (f" by {json.dumps(node.origin.by)}" if node.origin.by else "")
 
-    def parameter(self, p):
+    def parameter(self, p: Any) -> str:
         """`%x: f32[N]`, with `= Tensor(..)` for an implicit input."""
         text = self.values[p]
         if p.abstract is not None:
@@ -197,7 +205,7 @@ class _Printer:
             text += f" = {self.value(p.default)}"
         return text + self.place(p)
 
-    def application(self, node):
+    def application(self, node: CNode) -> str:
         """`cond(%p, %1, true=@f/true, false=@f/false) : (f32[N],)`"""
         fn = node.fn
         name = self.graphs[fn] if isinstance(fn, FuncGraph) else self.operand(fn) if hasattr(fn, "origin") and \
@@ -205,7 +213,7 @@ class _Printer:
         parts = [self.operand(a) for a in node.args] + [f"{k}={self.value(v)}" for k, v in node.attrs.items()]
         return f"{name}({', '.join(parts)})" + (f" : {self.type(node.abstract)}" if node.abstract is not None else "")
 
-    def last_line(self, g):
+    def last_line(self, g: FuncGraph) -> str:
         """The results of a typed graph, or the terminator of a block."""
         out = g.output
         if isinstance(out, CNode) and isinstance(out.fn, FuncGraph):
@@ -215,7 +223,7 @@ class _Printer:
         results = out.args if isinstance(out, CNode) and (out.fn is return_ or out not in self.values) else (out,)
         return " ".join(["return", ", ".join(map(self.operand, results))]).rstrip()
 
-    def operand(self, node):
+    def operand(self, node: Any) -> str:
         """A value by its name, a constant by itself."""
         if not isinstance(node, ValueNode):
             return self.values.get(node) or opaque(node)
@@ -225,7 +233,7 @@ class _Printer:
 
     # ------------------------------------------------------------------------------------------------------ values
 
-    def type(self, abstract):
+    def type(self, abstract: Abstract) -> str:
         """`f32[N, C]`, `int=N`, `(f32[2], bool)`, `tape`"""
         if isinstance(abstract, AbstractTensor):
             return f"{abstract.dtype.short}[{', '.join(map(self.size, abstract.shape))}]"
@@ -235,13 +243,13 @@ class _Printer:
             return f"({', '.join(map(self.type, abstract.elements))}{',' if len(abstract.elements) == 1 else ''})"
         return "tape" if isinstance(abstract, AbstractTape) else "any"
 
-    def size(self, size):
+    def size(self, size: Size) -> str:
         """An int or a Dim over named symbols."""
         if not isinstance(size, Dim):
             return str(size)
         return repr(substitute(size, {s: n.dim for s, n in self.symbols.items()}))
 
-    def value(self, value):
+    def value(self, value: Any) -> str:
         """A constant or a static value."""
         cls = type(value)
         if value is None or cls in (bool, int):
@@ -279,7 +287,7 @@ class _Printer:
             return repr(value) if value is not DICT_STAR else "**"
         return opaque(value)
 
-    def tensor(self, value):
+    def tensor(self, value: Tensor) -> str:
         """A Tensor, or a Parameter by name with what is not as usual."""
         if not isinstance(value, Parameter):
             return f"Tensor({self.array(value.asnumpy())})"
@@ -287,7 +295,7 @@ class _Printer:
                  if getattr(value, name) != usual]
         return f"Parameter({', '.join([json.dumps(value.name), self.array(value.asnumpy()), *words])})"
 
-    def array(self, array):
+    def array(self, array: np.ndarray) -> str:
         """`f32[2](1.0, 2.0)`, or `f32[64](#0)` with a line in the table."""
         kind = dt.dtype(array.dtype)
         shape = f"[{', '.join(map(str, array.shape))}]" if array.ndim else ""
@@ -300,7 +308,7 @@ class _Printer:
             self.blobs.append(array)
         return f"{kind.short}{shape}(#{number})"
 
-    def blob(self, number):
+    def blob(self, number: int) -> str:
         """The line of a large constant in the table."""
         array = self.blobs[number]
         head = f"  #{number} = {array.nbytes} bytes"
@@ -310,7 +318,7 @@ class _Printer:
         return "\n".join([head, *(f'    "{line}"' for line in textwrap.wrap(coded, 108))])
 
     @staticmethod
-    def summary(array):
+    def summary(array: np.ndarray) -> str:
         """What people want to know of a large constant."""
         if array.dtype.kind not in "fiu" or not array.size:
             return ""
@@ -321,7 +329,7 @@ SCALARS = (bool, int, float)                 # classes of numbers, as static val
 PARAMETER_FIELDS = {"requires_grad": True, "layerwise_parallel": False, "parallel_optimizer": True}
 
 
-def natural_abstract(value):
+def natural_abstract(value: Any) -> Abstract | None:
     """The abstract that a constant has if nothing else is said; None for objects."""
     if isinstance(value, Tensor):
         value = value.elements
@@ -334,7 +342,7 @@ def natural_abstract(value):
     return AbstractScalar(int, value) if isinstance(value, Dim) else None
 
 
-def element_text(element):
+def element_text(element: Any) -> str:
     """The shortest text that stands for an array's element."""
     if element.dtype.kind == "b":
         return str(bool(element))
@@ -346,13 +354,13 @@ def element_text(element):
     return text if any(c in text for c in ".en(") else text + ".0"
 
 
-def from_elements(text, kind, shape):
+def from_elements(text: str, kind: DType, shape: tuple[int, ...]) -> np.ndarray:
     """The array of such texts, separated by commas; what cannot be told exactly is caught by comparing bytes."""
     items = [_number(part) for part in text.split(",")] if text.strip() else []
     return np.array(items, kind.numpy).reshape(shape)
 
 
-def _number(text):
+def _number(text: str) -> float | int:
     text = text.strip()
     if text in ("True", "False"):
         return text == "True"
@@ -365,11 +373,11 @@ def _number(text):
             return math.nan
 
 
-def _quote(name, plain):
+def _quote(name: str, plain: Any) -> str:
     return name if plain.match(name) and not name.isdigit() else json.dumps(name)
 
 
-def _distinct(things, name_of):
+def _distinct(things: Any, name_of: Function) -> Any:
     """{thing: name}; the second of a name gets `:2`."""
     made = {}
     count: dict = {}
@@ -380,7 +388,7 @@ def _distinct(things, name_of):
     return made
 
 
-def symbols_in(graphs):
+def symbols_in(graphs: Sequence[FuncGraph]) -> list[Symbol]:
     """The Symbols in types, attributes and constants of the graphs, in the order in which they were made."""
     found: set = set()
     for g in graphs:
@@ -394,7 +402,7 @@ def symbols_in(graphs):
     return sorted(found, key=lambda s: s.number)
 
 
-def _symbols(value, found):
+def _symbols(value: Any, found: set[Symbol]) -> None:
     """Add the Symbols in an abstract, a static value or a constant to `found`."""
     if isinstance(value, Dim):
         found |= symbols_of(value)

@@ -5,20 +5,26 @@ operators exist and get their arguments, sizes and bytes of constants agree; the
 ReadError that shows the line and the column. Operators are found by name, so the rooms that make them are imported by
 the caller (`import mindlite`). Nothing in a text is executed.
 """
+from __future__ import annotations
+
 import base64
 import binascii
 import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Function
 from ..common.dim import Dim, Symbol, dim_max, dim_min, is_dim, product
+from ..common.dtype import DType
 from ..common.location import NOWHERE, Location, Origin
 from ..common.tensor import Parameter, Tensor
-from .abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from .abstract import Abstract, AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from .control import make_tuple
-from .graph import CNode, FuncGraph, ValueNode
+from .graph import AnfNode, CNode, FuncGraph, ValueNode
 from .primitive import HOMES, PRIMITIVES, find_primitive
 from .printer import PARAMETER_FIELDS, natural_abstract
 from .tokens import Cursor, Token
@@ -28,7 +34,7 @@ TYPE_DTYPES = {d.short: d for d in dt.ALL}
 SCALARS = {"int": int, "float": float, "bool": bool}
 
 
-def read(text, constants=None):
+def read(text: str, constants: dict[int, bytes] | None = None) -> FuncGraph:
     """The FuncGraph of a text that `printer.write` made (or `show`, where it has no large constants).
 
     constants : {number: bytes} of those that the text leaves out
@@ -44,15 +50,21 @@ class _Reader(Cursor):
     bytes   : {number of a constant: bytes, None if left out}     values : {"%1": node} of the graph that is read
     """
 
-    def __init__(self, text, given):
+    def __init__(self, text: str, given: dict[int, bytes]) -> None:
         super().__init__(text)
         self.given = given
-        self.symbols, self.locations, self.bytes, self.arrays = {}, {}, {}, {}
-        self.graphs, self.defined, self.uses, self.values = {}, set(), {}, {}
+        self.symbols: dict = {}
+        self.locations: dict = {}
+        self.bytes: dict = {}
+        self.arrays: dict = {}
+        self.graphs: dict = {}
+        self.defined: set = set()
+        self.uses: dict = {}
+        self.values: dict = {}
 
     # ------------------------------------------------------------------------------------------------------- file
 
-    def read(self):
+    def read(self) -> FuncGraph:
         """The first graph of the text, with all that it holds."""
         self.each_part({"symbols": self.read_symbols, "constants": self.read_constants,
                         "locations": self.read_locations, "graph": self.skip_graph})
@@ -66,7 +78,7 @@ class _Reader(Cursor):
                 self.fail(f"the graph {name} is defined nowhere", token)
         return graphs[0]
 
-    def each_part(self, readers):
+    def each_part(self, readers: dict[str, Function]) -> None:
         """Go through the text's parts; tables stand at the end, so there are two such walks."""
         self.skip_newlines()
         while self.next.kind != "end":
@@ -80,12 +92,12 @@ class _Reader(Cursor):
                 self.take("newline")
             self.skip_newlines()
 
-    def skip_line(self):
+    def skip_line(self) -> None:
         """Go to the end of the line."""
         while self.next.kind not in ("newline", "end"):
             self.take()
 
-    def skip_graph(self):
+    def skip_graph(self) -> None:
         """Go behind the brace that closes the part."""
         open_braces = 0
         while self.next.kind != "end":
@@ -95,7 +107,7 @@ class _Reader(Cursor):
                 return
         self.fail("'}' is expected, the text ends")
 
-    def read_symbols(self):
+    def read_symbols(self) -> None:
         """`symbols N in 1.., K in 0..8 = "batch size"`"""
         while True:
             token = self.take("word")
@@ -112,7 +124,7 @@ class _Reader(Cursor):
             if not self.accept(","):
                 return
 
-    def read_locations(self):
+    def read_locations(self) -> None:
         """`l3 = "model.py" 3:8-3:20 "Net.construct"`"""
         self.open_table()
         while not self.accept("}"):
@@ -128,12 +140,12 @@ class _Reader(Cursor):
             self.locations[token.text] = Location(file, line, col, end_line, end_col, self.string())
             self.take("newline")
 
-    def open_table(self):
+    def open_table(self) -> None:
         """The brace, and the end of its line."""
         self.take(text="{")
         self.take("newline")
 
-    def read_constants(self):
+    def read_constants(self) -> None:
         """`#0 = 24 bytes` and lines of base64."""
         self.open_table()
         while not self.accept("}"):
@@ -157,13 +169,13 @@ class _Reader(Cursor):
                 self.fail(f"#{number} has {len(data)} bytes, {nbytes} are announced", token)
             self.bytes[number] = data if coded or not nbytes else self.given.get(number)
 
-    def blob_number(self, token):
+    def blob_number(self, token: Token) -> int:
         """The number of `#3`."""
         return self.number(Token("int", token.text[1:], token.position))
 
     # ------------------------------------------------------------------------------------------------------ graphs
 
-    def graph_named(self, token):
+    def graph_named(self, token: Token) -> FuncGraph:
         """The graph of a name like `@f/true:2`, which may be defined later."""
         found = self.graphs.get(token.text)
         if found is None:
@@ -173,7 +185,7 @@ class _Reader(Cursor):
         self.uses.setdefault(token.text, token)
         return found
 
-    def read_graph(self):
+    def read_graph(self) -> FuncGraph:
         """`graph @f(%x: f32[N]) { .. return %1 }`"""
         token = self.take("graph")
         if token.text in self.defined:
@@ -202,13 +214,13 @@ class _Reader(Cursor):
         self.take(text="}")
         return graph
 
-    def define(self, token, node):
+    def define(self, token: Token, node: AnfNode) -> None:
         """Give `%name` its node."""
         if token.text in self.values:
             self.fail(f"{token.text} is defined twice", token)
         self.values[token.text] = node
 
-    def read_parameter(self, graph):
+    def read_parameter(self, graph: FuncGraph) -> None:
         """`%x: f32[N]` or, of an implicit input, `%w: f32[3] = Parameter("w", ..)`"""
         token = self.take("name")
         name = re.sub(r":\d+\Z", "", token.text[1:])
@@ -223,13 +235,13 @@ class _Reader(Cursor):
                 self.fail("a parameter's default is a Tensor or a Parameter", where)
         self.define(token, graph.add_parameter(name, abstract, self.origin(), default))
 
-    def read_node(self, graph):
+    def read_node(self, graph: FuncGraph) -> None:
         """`%1 = tanh(%x) : f32[N]`"""
         target = self.take("name")
         self.take(text="=")
         token = self.next
         if token.kind == "graph":
-            fn = self.graph_named(self.take())
+            fn: Any = self.graph_named(self.take())
         else:
             word = self.take("word").text
             fn = find_primitive(word) if word in PRIMITIVES or word in HOMES else None
@@ -257,7 +269,7 @@ class _Reader(Cursor):
         self.define(target, node)
         self.take("newline")
 
-    def check_call(self, fn, args, attrs, token):
+    def check_call(self, fn: Any, args: Sequence[AnfNode], attrs: dict[str, int | tuple[int, int]], token: Token) -> None:
         """An operator gets as many arrays as it takes, and the attributes that it has."""
         if isinstance(fn, FuncGraph):
             return
@@ -268,7 +280,7 @@ class _Reader(Cursor):
             wrong = sorted((attrs.keys() | optional) ^ fn.attrs.keys())[0]
             self.fail(f"{fn.name} {'has no' if wrong in attrs else 'needs the'} attribute {wrong!r}", token)
 
-    def operand(self):
+    def operand(self) -> AnfNode:
         """A value by its name, a constant, or `(constant : type)`."""
         if self.next.kind == "name":
             token = self.take()
@@ -287,7 +299,7 @@ class _Reader(Cursor):
         value = self.value()
         return ValueNode(value, natural_abstract(value))
 
-    def origin(self):
+    def origin(self) -> Origin:
         """`at l3 by "vjp"`, or nothing."""
         location, by = None, ""
         if self.accept("at"):
@@ -301,7 +313,7 @@ class _Reader(Cursor):
 
     # ------------------------------------------------------------------------------------------------------- types
 
-    def type(self):
+    def type(self) -> Any:
         """`f32[N, C]`, `int=N`, `(f32[2], bool)`, `tape`, `any`"""
         token = self.take()
         if token.text == "(":
@@ -315,7 +327,7 @@ class _Reader(Cursor):
             return AbstractTape() if token.text == "tape" else AbstractAny()
         self.fail(f"a type is expected, not {token.text!r}", token, hint="such as f32[N, 3], int, (f32[2], bool), tape")
 
-    def size(self):
+    def size(self) -> int:
         """A sum of products over ints and symbols."""
         token = self.next
         value = self.nested(self.sum)
@@ -325,11 +337,11 @@ class _Reader(Cursor):
 
     # ------------------------------------------------------------------------------------------------------ values
 
-    def value(self):
+    def value(self) -> Any:
         """A constant or static value; arithmetic on sizes included."""
         return self.nested(self.sum)
 
-    def sum(self):
+    def sum(self) -> Any:
         """value + value - value"""
         value = self.term()
         while self.next.text in ("+", "-"):
@@ -339,7 +351,7 @@ class _Reader(Cursor):
             value = value + other if token.text == "+" else value - other
         return value
 
-    def term(self):
+    def term(self) -> Any:
         """value * value // value % value"""
         value = self.factor()
         while self.next.text in ("*", "//", "%"):
@@ -351,12 +363,12 @@ class _Reader(Cursor):
             value = value * other if token.text == "*" else value // other if token.text == "//" else value % other
         return value
 
-    def needs_sizes(self, token, *values):
+    def needs_sizes(self, token: Token, *values: Any) -> None:
         """Arithmetic is for sizes alone."""
         if not all(map(is_dim, values)):
             self.fail(f"{token.text!r} stands between sizes only", token)
 
-    def factor(self):
+    def factor(self) -> Any:
         """A value without arithmetic around it."""
         token = self.take()
         if token.text == "-" and token.kind == "sign":
@@ -371,7 +383,7 @@ class _Reader(Cursor):
             return self.fail(f"a value is expected, not {token.text!r}" if token.text.strip() else "a value is expected", token)
         return reader(self, token)
 
-    def word(self, token):
+    def word(self, token: Token) -> Any:
         """True, inf, a dtype, a symbol, or a constructor by its name."""
         if token.text in self.symbols:
             return self.symbols[token.text].dim
@@ -387,16 +399,16 @@ class _Reader(Cursor):
             return SCALARS[token.text]
         self.fail(f"{token.text!r} is no value, and no symbol of that name is defined", token)
 
-    def parenthesis(self, token):
+    def parenthesis(self, token: Token) -> float | Dim | tuple[Any, ...]:
         """A tuple, or a value in parentheses."""
         items, comma = self.listed(")", self.value)
         return items[0] if len(items) == 1 and not comma else tuple(items)
 
-    def bracket(self, token):
+    def bracket(self, token: Token) -> list[Any]:
         """A list."""
         return self.listed("]", self.value)[0]
 
-    def brace(self, token):
+    def brace(self, token: Token) -> dict:
         """A dict."""
         def pair():
             where = self.next
@@ -409,17 +421,17 @@ class _Reader(Cursor):
             return key, self.value()
         return dict(self.listed("}", pair)[0])
 
-    def angle(self, token):
+    def angle(self, token: Token) -> Abstract:
         """`<f32[2]>`: a type as a value."""
         made = self.type()
         self.take(text=">")
         return made
 
-    def question(self, token):
+    def question(self, token: Token) -> None:
         """`?"name"`: what could not be written."""
         self.fail(f"the object {self.next.text} lives in the process that wrote this, it has no text", token)
 
-    def array(self, token):
+    def array(self, token: Token) -> np.ndarray:
         """`f32[2](1.0, 2.0)`, or `f32[64](#0)`"""
         kind = TYPE_DTYPES[token.text]
         shape = tuple(self.listed("]", self.size)[0]) if self.accept("[") else ()
@@ -439,7 +451,7 @@ class _Reader(Cursor):
         except (OverflowError, ValueError, TypeError, FloatingPointError):
             self.fail(f"an element does not fit into {kind.short}", token)
 
-    def stored_array(self, kind, shape, blob, token):
+    def stored_array(self, kind: DType, shape: Any, blob: Token, token: Token) -> np.ndarray:
         """An array whose bytes stand in the table at the end; one that is named twice is one array."""
         self.take(text=")")
         number = self.blob_number(blob)
@@ -456,7 +468,7 @@ class _Reader(Cursor):
             self.arrays[key] = np.frombuffer(data, kind.numpy).reshape(shape).copy()
         return self.arrays[key]
 
-    def call_of(self, token, count):
+    def call_of(self, token: Token, count: int) -> list[Any]:
         """The arguments in parentheses of a constructor, which takes `count` of them."""
         self.take(text="(")
         items = self.listed(")", self.value)[0]
@@ -464,18 +476,18 @@ class _Reader(Cursor):
             self.fail(f"{token.text} takes {count} values, {len(items)} are given", token)
         return items
 
-    def slice_value(self, token):
+    def slice_value(self, token: Token) -> slice:
         """`slice(0, N, None)`"""
         return slice(*self.call_of(token, 3))
 
-    def complex_value(self, token):
+    def complex_value(self, token: Token) -> complex:
         """`complex(1.0, -2.0)`"""
         items = self.call_of(token, 2)
         if not all(type(i) is float for i in items):
             self.fail("complex takes two floats", token)
         return complex(*items)
 
-    def bytes_value(self, token):
+    def bytes_value(self, token: Token) -> bytes:
         """`bytes("00ff")`"""
         text, = self.call_of(token, 1)
         try:
@@ -483,20 +495,20 @@ class _Reader(Cursor):
         except (TypeError, ValueError):
             self.fail("bytes takes hexadecimal digits", token)
 
-    def extreme(self, token):
+    def extreme(self, token: Token) -> Dim:
         """`max(N, 0)` and `min(N, 8)` of sizes"""
         items = self.call_of(token, 2)
         self.needs_sizes(token, *items)
         return (dim_max if token.text == "max" else dim_min)(*items)
 
-    def tensor_value(self, token):
+    def tensor_value(self, token: Token) -> Tensor:
         """`Tensor(f32[2](1.0, 2.0))`"""
         array, = self.call_of(token, 1)
         if not isinstance(array, np.ndarray):
             self.fail("Tensor takes a constant array", token)
         return Tensor.wrap(array)
 
-    def parameter_value(self, token):
+    def parameter_value(self, token: Token) -> Parameter:
         """`Parameter("net.weight", f32[2](1.0, 2.0), requires_grad=False)`"""
         self.take(text="(")
         name = self.string()
@@ -515,11 +527,11 @@ class _Reader(Cursor):
         self.take(text=")")
         return Parameter(Tensor.wrap(array), name, **fields)
 
-    def string_value(self, token):
+    def string_value(self, token: Token) -> str:
         """`"text"`"""
         return self.unquote(token.text, token)
 
-    def float_value(self, token):
+    def float_value(self, token: Token) -> float:
         """`2.5e-3`"""
         return float(token.text)
 

@@ -8,18 +8,23 @@ the one it computes in: float16 and bfloat16 are storage formats, arithmetic on 
 A Python number, and an input that is one, is *weak*: it takes the dtype of what it meets (`promote_scalar`).
 Integers wrap, `//` and `%` floor, as in NumPy.
 """
+from __future__ import annotations
+
 import builtins
 import itertools
 import math
 import operator
 import types
 import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.annotations import Function
 from ..common.dim import Dim
+from ..common.dtype import DType
 from ..common.errors import InternalError
 from .abstract import AbstractScalar
 
@@ -39,7 +44,7 @@ REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin")
 FEW = 8                                              # elements of a row, at most, all of which a sum reads to find one
 
 
-def compute_dtype(dtype):
+def compute_dtype(dtype: DType) -> DType:
     """The dtype that arithmetic on `dtype` runs in: float32 for narrower floats, int8 for int4, else its own."""
     return dtype.compute if dtype.is_small else dtype
 
@@ -55,58 +60,58 @@ class ScalarExpr:
 
     __hash__ = object.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(str, self.fields))})"
 
-    def __bool__(self):
+    def __bool__(self) -> None:
         raise TypeError("the value of a scalar expression is known at run time only; write where(condition, a, b)")
 
-    def __float__(self):
+    def __float__(self) -> None:
         raise TypeError("a scalar expression is no number; write call(name, x) or cast(x, dtype)")
 
     __int__ = __index__ = __float__
 
-    def children(self):
+    def children(self) -> tuple[Any, ...]:
         """The expressions directly inside this one, a tuple."""
         return self.inside
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> ScalarExpr:
         return binary("add", self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Any) -> ScalarExpr:
         return binary("add", other, self)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> ScalarExpr:
         return binary("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> ScalarExpr:
         return binary("sub", other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> ScalarExpr:
         return binary("mul", self, other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Any) -> ScalarExpr:
         return binary("mul", other, self)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> ScalarExpr:
         return binary("div", self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Any) -> ScalarExpr:
         return binary("div", other, self)
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Any) -> ScalarExpr:
         return binary("floordiv", self, other)
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: Any) -> ScalarExpr:
         return binary("floordiv", other, self)
 
-    def __mod__(self, other):
+    def __mod__(self, other: Any) -> ScalarExpr:
         return binary("mod", self, other)
 
-    def __rmod__(self, other):
+    def __rmod__(self, other: Any) -> ScalarExpr:
         return binary("mod", other, self)
 
-    def __pow__(self, other):
+    def __pow__(self, other: Any) -> ScalarExpr:
         if isinstance(other, int) and not isinstance(other, bool) and 1 <= other <= 4:
             out = self
             for _ in range(other - 1):
@@ -114,82 +119,82 @@ class ScalarExpr:
             return out
         return call("pow", self, other)
 
-    def __rpow__(self, other):
+    def __rpow__(self, other: Any) -> ScalarExpr:
         return call("pow", other, self)
 
-    def __and__(self, other):
+    def __and__(self, other: Any) -> ScalarExpr:
         return binary("and", self, other)
 
-    def __rand__(self, other):
+    def __rand__(self, other: Any) -> ScalarExpr:
         return binary("and", other, self)
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> ScalarExpr:
         return binary("or", self, other)
 
-    def __ror__(self, other):
+    def __ror__(self, other: Any) -> ScalarExpr:
         return binary("or", other, self)
 
-    def __xor__(self, other):
+    def __xor__(self, other: Any) -> ScalarExpr:
         return binary("xor", self, other)
 
-    def __rxor__(self, other):
+    def __rxor__(self, other: Any) -> ScalarExpr:
         return binary("xor", other, self)
 
-    def __lshift__(self, other):
+    def __lshift__(self, other: Any) -> ScalarExpr:
         return binary("shl", self, other)
 
-    def __rlshift__(self, other):
+    def __rlshift__(self, other: Any) -> ScalarExpr:
         return binary("shl", other, self)
 
-    def __rshift__(self, other):
+    def __rshift__(self, other: Any) -> ScalarExpr:
         return binary("shr", self, other)
 
-    def __rrshift__(self, other):
+    def __rrshift__(self, other: Any) -> ScalarExpr:
         return binary("shr", other, self)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> Any:
         return binary("eq", self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: Any) -> Any:
         return binary("ne", self, other)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> ScalarExpr:
         return binary("lt", self, other)
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> ScalarExpr:
         return binary("le", self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> ScalarExpr:
         return binary("gt", self, other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> ScalarExpr:
         return binary("ge", self, other)
 
-    def __neg__(self):
+    def __neg__(self) -> ScalarExpr:
         return binary("sub", make_expr(Const, self.dtype, True, 0), self) if self.dtype.kind in "bui" else \
             make_expr(Neg, compute_dtype(self.dtype), self.weak, self)
 
-    def __pos__(self):
+    def __pos__(self) -> ScalarExpr:
         return self
 
-    def __invert__(self):
+    def __invert__(self) -> ScalarExpr:
         if self.dtype is dt.bool_:
             return logical_not(self)
         return binary("xor", self, -1 if self.dtype.kind == "i" else 2 ** self.dtype.bits - 1)
 
-    def __abs__(self):
+    def __abs__(self) -> ScalarExpr:
         return call("abs", self)
 
-    def __floor__(self):
+    def __floor__(self) -> ScalarExpr:
         return call("floor", self)
 
-    def __ceil__(self):
+    def __ceil__(self) -> ScalarExpr:
         return call("ceil", self)
 
-    def __trunc__(self):
+    def __trunc__(self) -> ScalarExpr:
         return call("trunc", self)
 
-    def __round__(self):
+    def __round__(self) -> ScalarExpr:
         return call("round", self)
 
 
@@ -255,7 +260,7 @@ def _forget(entry: Any) -> None:
         del _interned[key]
 
 
-def make_expr(cls, dtype, weak, *fields):
+def make_expr(cls, dtype: DType, weak: bool, *fields: Any) -> Any:
     """The one expression of class `cls` with these fields."""
     key = (cls, dtype, weak, *[id(field) if isinstance(field, ScalarExpr) else _key(field) for field in fields])
     entry = _interned.get(key)
@@ -289,7 +294,7 @@ def make_expr(cls, dtype, weak, *fields):
 _NONE_FREE: frozenset = frozenset()
 
 
-def _key(field):
+def _key(field: Any) -> int | tuple[Any, ...]:
     if isinstance(field, ScalarExpr) or isinstance(field, Operand):
         return id(field)
     if isinstance(field, tuple):
@@ -297,14 +302,14 @@ def _key(field):
     return type(field), repr(field) if isinstance(field, float) else field
 
 
-def rebuild(expr, *fields):
+def rebuild(expr: ScalarExpr, *fields: Any) -> ScalarExpr:
     """An expression of the same kind and dtype with other fields."""
     if len(fields) == len(expr.fields) and all(map(operator.is_, fields, expr.fields)):
         return expr
     return make_expr(type(expr), expr.dtype, expr.weak, *fields)
 
 
-def walk(exprs, known=()):
+def walk(exprs: Iterable[Any], known: Any = ()) -> list[Any]:
     """Every expression in `exprs`, each once, children first; without those in `known` and what is only below them."""
     seen, out = set(), []
     todo = [(expr, False) for expr in reversed(list(exprs))]
@@ -319,12 +324,12 @@ def walk(exprs, known=()):
     return out
 
 
-def index_var(name, extent):
+def index_var(name: str, extent: Any) -> ScalarExpr:
     """A fresh loop variable that runs over 0 .. extent - 1."""
     return make_expr(IndexVar, dt.int64, False, name, extent, next(_variables))
 
 
-def as_expr(value):
+def as_expr(value: Any) -> ScalarExpr:
     """`value` as a ScalarExpr: an expression, a Python or NumPy number, a Dim, an Operand without axes."""
     if isinstance(value, ScalarExpr):
         return value
@@ -343,7 +348,7 @@ def as_expr(value):
     raise InternalError(f"a {type(value).__name__} is no scalar expression: {value!r}")
 
 
-def constant(value, dtype):
+def constant(value: Any, dtype: DType) -> ScalarExpr:
     """The number `value` in `dtype`, not weak."""
     if dtype is dt.bool_:
         return make_expr(Const, dtype, False, bool(value))
@@ -352,13 +357,13 @@ def constant(value, dtype):
     return make_expr(Const, dtype, False, float(np.asarray(value, dtype.numpy)))
 
 
-def wrap(value, dtype):
+def wrap(value: int, dtype: DType) -> int:
     """An int reduced to the range of the integer `dtype`, as in NumPy's arithmetic."""
     value &= (1 << dtype.bits) - 1
     return value - (1 << dtype.bits) if dtype.kind == "i" and value >> (dtype.bits - 1) else value
 
 
-def _meet(a, b):
+def _meet(a: ScalarExpr | int, b: ScalarExpr | int) -> tuple[ScalarExpr, ScalarExpr, DType, bool]:
     """The two expressions in the dtype that their operation computes in, and whether the result is weak."""
     a, b = as_expr(a), as_expr(b)
     if a.dtype is b.dtype and not a.dtype.is_small and (a.weak is b.weak or a.dtype is dt.int64):
@@ -372,7 +377,7 @@ def _meet(a, b):
     return _as(a, dtype), _as(b, dtype), dtype, a.weak and b.weak
 
 
-def _as(expr, dtype):
+def _as(expr: ScalarExpr, dtype: DType) -> ScalarExpr:
     """`expr` converted for computing in `dtype`, which is no 16-bit float."""
     if expr.dtype is dtype:
         return expr
@@ -381,7 +386,7 @@ def _as(expr, dtype):
     return make_expr(Cast, dtype, expr.weak, expr)
 
 
-def binary(op, a, b):
+def binary(op: str, a: ScalarExpr | int, b: ScalarExpr | int) -> ScalarExpr:
     """The ScalarExpr `a op b`; constants are folded for sizes and indices."""
     a, b, dtype, weak = _meet(a, b)
     if op == "div" and dtype.kind in "bui":
@@ -408,23 +413,23 @@ def binary(op, a, b):
 _INTEGER = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
-def logical_not(x):
+def logical_not(x: Any) -> ScalarExpr:
     """True where x is zero."""
     x = as_expr(x)
     return binary("xor", x, True) if x.dtype is dt.bool_ else binary("eq", x, 0)
 
 
-def logical_and(a, b):
+def logical_and(a: Any, b: Any) -> ScalarExpr:
     """True where both are not zero."""
     return binary("and", cast(a, dt.bool_), cast(b, dt.bool_))
 
 
-def logical_or(a, b):
+def logical_or(a: Any, b: Any) -> ScalarExpr:
     """True where one is not zero."""
     return binary("or", cast(a, dt.bool_), cast(b, dt.bool_))
 
 
-def where(condition, a, b):
+def where(condition: Any, a: Any, b: Any) -> ScalarExpr:
     """a where the condition is true, else b; an element that is not chosen is not loaded, so it may lie outside."""
     a, b = as_expr(a), as_expr(b)
     weak = a.weak and b.weak
@@ -434,7 +439,7 @@ def where(condition, a, b):
     return make_expr(Select, dtype, weak, cast(condition, dt.bool_), a, b)
 
 
-def cast(x, dtype):
+def cast(x: Any, dtype: DType) -> ScalarExpr:
     """x converted to `dtype` as NumPy's astype does; rounding to a 16-bit float happens here."""
     x, dtype = as_expr(x), dt.dtype(dtype)
     if isinstance(x, Const) and dtype.kind != "c" and _castable(x.fields[0], dtype):
@@ -444,11 +449,11 @@ def cast(x, dtype):
     return make_expr(Cast, dtype, False, x)
 
 
-def _castable(value, dtype):
+def _castable(value: float | int, dtype: DType) -> bool:
     return not (isinstance(value, float) and dtype.kind in "ui" and not math.isfinite(value))
 
 
-def call(name, *args):
+def call(name: str, *args: Any) -> ScalarExpr:
     """The function `name` (of UNARY_FUNCTIONS or BINARY_FUNCTIONS) of expressions; integers go to float32 first."""
     if name in BINARY_FUNCTIONS and len(args) == 2:
         a, b, dtype, weak = _meet(*args)
@@ -470,17 +475,17 @@ def call(name, *args):
     return make_expr(Call, dt.bool_ if name in _PREDICATES else dtype, weak, name, args)
 
 
-def maximum(a, b):
+def maximum(a: Any, b: Any) -> ScalarExpr:
     """The larger of two numbers; NaN if one is NaN."""
     return call("maximum", a, b)
 
 
-def minimum(a, b):
+def minimum(a: Any, b: Any) -> ScalarExpr:
     """The smaller of two numbers; NaN if one is NaN."""
     return call("minimum", a, b)
 
 
-def reduce(kind, extents, body):
+def reduce(kind: str, extents: Sequence[Size], body: Function) -> ScalarExpr:
     """The fold of body(*r) over r in the box `extents` (ints or Dims).
 
     kind : sum, prod, max, min (a NaN wins), any, all, argmax, argmin (the first in row-major order; int64)
@@ -515,7 +520,7 @@ def reduce(kind, extents, body):
     return make_expr(Reduce, dtype, False, kind, loops, value)
 
 
-def _at_chosen_index(body, position, extent):
+def _at_chosen_index(body: Any, position: Any, extent: Any) -> Any:
     """The body of a sum without its variable at `position`, whose one index that counts hangs on the others."""
     def chosen_body(*others):
         variable = index_var("r", extent)
@@ -525,19 +530,19 @@ def _at_chosen_index(body, position, extent):
     return chosen_body
 
 
-def _is_index(chosen, extent):
+def _is_index(chosen: Any, extent: Any) -> Any:
     """A bool: is a number an index of an axis of `extent` elements?"""
     return logical_and(binary("ge", chosen, 0), binary("lt", chosen, make_expr(Size, dt.int64, True, extent)))
 
 
-def _is_short_row(value, variable):
+def _is_short_row(value: Any, variable: Any) -> bool:
     """True if `variable` goes along rows of so few elements that adding them all up, without a branch, is as quick."""
     size = variable.fields[1]
     return isinstance(size, int) and size <= FEW and any(
         isinstance(e, Load) and e.fields[1] and e.fields[1][-1] is variable for e in walk([value]))
 
 
-def _chosen_index(value, variable):
+def _chosen_index(value: ScalarExpr, variable: ScalarExpr) -> Any:
     """The one index `variable` at which `value` is not 0, an int64 without `variable`; None if it is not known."""
     if isinstance(value, Select):
         condition, _, other = value.fields
@@ -548,7 +553,7 @@ def _chosen_index(value, variable):
     return None
 
 
-def _only_true_at(condition, variable):
+def _only_true_at(condition: Any, variable: Any) -> Any:
     """The one index at which a bool can be true: of `variable == index`, or of that and something else."""
     if not isinstance(condition, BinOp) or condition.fields[0] not in ("eq", "and"):
         return None
@@ -568,22 +573,22 @@ class Operand:
     shape: tuple
     dtype: dt.DType
 
-    def __init__(self, name, abstract, element=None):
+    def __init__(self, name: str, abstract: Any, element: Function | None = None) -> None:
         self.name, self.abstract, self.element = name, abstract, element
         if isinstance(abstract, AbstractScalar):
             self.shape, self.dtype = (), {bool: dt.bool_, int: dt.int64, float: dt.float64}[abstract.type]
         else:
             self.shape, self.dtype = tuple(abstract.shape), abstract.dtype
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)
 
-    def __getitem__(self, indices):
+    def __getitem__(self, indices: tuple[ScalarExpr | int, ...]) -> ScalarExpr:
         indices = tuple(as_expr(i) for i in (indices if isinstance(indices, tuple) else (indices,)))
         if len(indices) != len(self.shape):
             raise InternalError(f"{self.name} has {len(self.shape)} axes, {len(indices)} indices were given")
@@ -593,12 +598,12 @@ class Operand:
             return self.element(indices)
         return make_expr(Load, self.dtype, isinstance(self.abstract, AbstractScalar), self, indices)
 
-    def at(self, indices):
+    def at(self, indices: Any) -> ScalarExpr:
         """The element that broadcasting puts at `indices`: trailing axes align, an axis of size 1 is repeated."""
         return self[tuple(indices)[len(indices) - len(self.shape):]]
 
 
-def elementwise_rule(function):
+def elementwise_rule(function: Function) -> Function:
     """The kernel rule of an operator that applies the scalar function to broadcast operands."""
     def rule(*operands, out, **attrs):
         expression = scalar_function(function)
@@ -608,7 +613,7 @@ def elementwise_rule(function):
 
 # ---------------------------------------------------------------- Python's own functions of numbers
 
-def _named(name):
+def _named(name: str) -> Function:
     return lambda *args: call(name, *args)
 
 
@@ -624,14 +629,14 @@ _MATH = types.SimpleNamespace(**{name: _KNOWN.get(f, f) if callable(f) else f fo
                                  if not name.startswith("_")})
 
 
-def _fold(name, values):
+def _fold(name: str, values: Any) -> Any:
     out = values[0]
     for value in values[1:]:
         out = call(name, out, value)
     return out
 
 
-def _translate(value, seen):
+def _translate(value: Any, seen: dict[Function, Function]) -> Any:
     """What `value`, met inside a scalar function, stands for among scalar expressions."""
     if value is math:
         return _MATH
@@ -642,7 +647,7 @@ def _translate(value, seen):
     return value
 
 
-def _translate_function(function, seen):
+def _translate_function(function: Function, seen: dict) -> Function:
     if function in seen:
         return seen[function]
     names = {name for code in _codes(function.__code__) for name in code.co_names}
@@ -663,14 +668,14 @@ def _translate_function(function, seen):
     return seen[function]
 
 
-def _codes(code):
+def _codes(code: Any) -> Iterator[Any]:
     yield code
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             yield from _codes(const)
 
 
-def scalar_function(function):
+def scalar_function(function: Function) -> Function:
     """The function of ScalarExprs that the Python function of numbers `function` means.
 
     Functions of `math`, `operator`, and abs, min, max, round, bool, int, float are recognised by identity: the

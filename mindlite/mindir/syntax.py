@@ -2,17 +2,18 @@
 
 They are not operators: they take and give any Python value, have no rules, and none is left after inference.
 """
+from __future__ import annotations
 
 
 class Syntax:
     """A construct of Python. Fields: name, doc."""
     __slots__ = ("name", "doc")
 
-    def __init__(self, name, doc):
+    def __init__(self, name: str, doc: str) -> None:
         self.name, self.doc = name, doc
         ALL[name] = self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Syntax {self.name}>"
 
 
@@ -20,16 +21,16 @@ class Undefined:
     """The value of a variable that is not assigned on some path; using it raises NameError as Python does."""
     __slots__ = ("name",)
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"undefined({self.name})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Undefined) and other.name == self.name
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(("undefined", self.name))
 
 

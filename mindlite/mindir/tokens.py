@@ -4,10 +4,14 @@
 
 Comments run from # to the end of the line (`#0` is the name of a constant); inside brackets lines may break anywhere.
 """
+from __future__ import annotations
+
 import json
 import re
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
+from ..common.annotations import Function
 from ..common.errors import MindliteError
 from ..common.records import dataclass
 
@@ -30,7 +34,7 @@ _TOKEN = re.compile(r"""
 class ReadError(MindliteError, ValueError):
     """Text that is no MindIR. Fields: line and column, counted from 1."""
 
-    def __init__(self, what, text, position, hint=""):
+    def __init__(self, what: str, text: str, position: int, hint: str = "") -> None:
         start = text.rfind("\n", 0, position) + 1
         end = text.find("\n", position)
         self.line, self.column = text.count("\n", 0, position) + 1, position - start + 1
@@ -40,7 +44,7 @@ class ReadError(MindliteError, ValueError):
         super().__init__(f"line {self.line}, column {self.column}: {what}", hint=hint,
                          note=f"    {shown}\n    {' ' * (position - start - cut)}^")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([self.message, self.note] + ([f"  hint: {self.hint}"] if self.hint else []))
 
 
@@ -55,11 +59,11 @@ class Token:
 class Cursor:
     """A text, its tokens, and the number of the next one."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         self.text, self.at, self.depth = text, 0, 0
         self.tokens = list(self.tokenise())
 
-    def tokenise(self):
+    def tokenise(self) -> Iterator[Token]:
         """The tokens; newlines inside brackets do not count, several are one."""
         position, nesting, last = 0, 0, "newline"
         while position < len(self.text):
@@ -75,16 +79,16 @@ class Cursor:
             position = match.end()
         yield Token("end", "", len(self.text))
 
-    def fail(self, what, token=None, hint="") -> NoReturn:
+    def fail(self, what: str, token: Token | None = None, hint: str = "") -> NoReturn:
         """Raise the error for `what` at a token (the next one)."""
         raise ReadError(what, self.text, (token or self.tokens[self.at]).position, hint)
 
     @property
-    def next(self):
+    def next(self) -> Token:
         """The token that comes next."""
         return self.tokens[self.at]
 
-    def take(self, kind=None, text=None):
+    def take(self, kind: str | None = None, text: str | None = None) -> Token:
         """The next token, which must be of that kind or text."""
         token = self.next
         if (kind and token.kind != kind) or (text and token.text != text):
@@ -93,42 +97,42 @@ class Cursor:
         self.at += 1
         return token
 
-    def accept(self, text):
+    def accept(self, text: str) -> bool:
         """True, and the token is taken, if it is `text`."""
         if self.next.text == text and self.next.kind in ("sign", "word"):
             self.at += 1
             return True
         return False
 
-    def skip_newlines(self):
+    def skip_newlines(self) -> None:
         """Go to the next line that has something."""
         while self.next.kind == "newline":
             self.at += 1
 
-    def string(self):
+    def string(self) -> str:
         """The value of a string token."""
         token = self.take("string")
         return self.unquote(token.text, token)
 
-    def unquote(self, text, token):
+    def unquote(self, text: str, token: Token) -> str:
         """The value of a JSON string."""
         try:
             return json.loads(text)
         except ValueError:
             self.fail("this string has a bad escape", token)
 
-    def integer(self):
+    def integer(self) -> int:
         """An int that may be negative, as those in sizes' bounds."""
         sign = -1 if self.accept("-") else 1
         return sign * self.number(self.take("int"))
 
-    def number(self, token):
+    def number(self, token: Token) -> int:
         """The value of an int token, of bounded length."""
         if len(token.text) > MAX_DIGITS:
             self.fail("this number has too many digits", token)
         return int(token.text)
 
-    def nested(self, inside):
+    def nested(self, inside: Function) -> Any:
         """Call `inside` one level deeper; deep nesting is an error, not the end of the stack."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -138,7 +142,7 @@ class Cursor:
         finally:
             self.depth -= 1
 
-    def listed(self, end, item):
+    def listed(self, end: str, item: Function) -> tuple[list[Any], bool]:
         """Items up to `end`, and whether a comma stood before it."""
         items, comma = [], False
         while not self.accept(end):

@@ -13,6 +13,8 @@
 Rules are asked once for each operator, types and attributes (MAX_KNOWN are remembered), so what a pass leaves alone costs a look.
 In the manner of LLVM's and MLIR's verifiers, which check operation by operation after each pass.
 """
+from __future__ import annotations
+
 from collections import OrderedDict
 from typing import Any, Iterable
 
@@ -79,7 +81,7 @@ def _fault(where: str, graph: FuncGraph, node: Any, what: str) -> InternalError:
 class _Verifier:
     """One walk over a graph and those below it, each once, under the Symbols that are bound where it stands first."""
 
-    def __init__(self, where: str):
+    def __init__(self, where: str) -> None:
         self.where = where
         self.done: set = set()
 
@@ -172,7 +174,7 @@ class _Verifier:
             return None
         abstracts = tuple([a.abstract for a in node.args])
         try:
-            key = node.fn, abstracts, tuple(node.attrs.items())
+            key: Any = node.fn, abstracts, tuple(node.attrs.items())
             made = _known.get(key)
         except TypeError:                                    # an attribute without a hash: a function, a list
             key, made = None, None

@@ -107,7 +107,7 @@ class ForwardValueAndGrad(Cell):
                                 note=f"they are {type(weights).__name__}")
         self.network = network
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
-        self.weights = ParameterTuple(weights) if get_by_list else None
+        self.weights = ParameterTuple(weights or ()) if get_by_list else None
         position = "all" if get_all else None if get_by_list else "first"
         self.grad_fn: functional.Derived[..., Any] = functional.Derived(self.network, "value_and_grad", {
             "grad_position": position, "weights": self.weights, "sens_param": sens_param})

@@ -304,7 +304,7 @@ def avg_pooling_backward_eval(dout, *, input_size, kernel_size, stride, padding,
 def _count_scalar(y, z, input_size, kernel_size, stride, padding, dilation, count_include_pad, divisor):
     if divisor:
         return divisor
-    total = 1
+    total: Any = 1
     for a, (at, n, k, s, d) in enumerate(zip((y, z), input_size, kernel_size, stride, dilation)):
         before, after = padding[2 * a:2 * a + 2]
         low, high = (-before, n + after) if count_include_pad else (0, n)

@@ -328,10 +328,10 @@ def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> 
     if axis is None:
         input, axis = ravel(input), 0
     axis = real_axis("repeat_interleave", axis, input.ndim)
-    repeats = as_size("repeat_interleave", repeats)
+    times: Any = as_size("repeat_interleave", repeats)
     shape = tuple(input.shape)
-    spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (repeats,) + shape[axis + 1:])
-    return reshape(spread, shape=shape[:axis] + (shape[axis] * repeats,) + shape[axis + 1:])
+    spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (times,) + shape[axis + 1:])
+    return reshape(spread, shape=shape[:axis] + (shape[axis] * times,) + shape[axis + 1:])
 
 
 def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:

@@ -131,7 +131,7 @@ def _prune_while(node, used):
         return None
     known = {**{i: node.args[i] for i in fixed}, **ends}
     order = kept + invariants
-    made = ()
+    made: tuple = ()
     if kept or has_effect(node):
         made = append(while_loop, *[node.args[i] for i in order], cond=_narrowed(test, [0], constants, order),
                       body=_narrowed(body, kept, constants, order), invariants=len(invariants), **policy_of(node),

@@ -126,7 +126,9 @@ def widened(source, fixed=(), replaced=None, *, before=0, states=(), without=(),
     without  : numbers of the states that go, in parameters and outputs;     env : {old node: new node}
     after    : of the body: function(env, the new parameters) -> the next values of the new states
     """
-    target, env, more = FuncGraph(source.name, source.origin), {}, []
+    target = FuncGraph(source.name, source.origin)
+    env: dict = {}
+    more: list = []
 
     def enter(parameters):
         for p in parameters:

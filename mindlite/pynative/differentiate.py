@@ -46,7 +46,7 @@ class Recorded:
         if not (self.numbers or is_tensor(value)):
             return value
         if isinstance(value, Parameter):
-            made = Parameter.__new__(Parameter)
+            made: Tensor = Parameter.__new__(Parameter)
             made.__dict__.update(value.__dict__)
             made.elements, made.tape, made.init, made._shape = value.init_data().elements, None, None, None
         else:

@@ -118,7 +118,7 @@ def _apply(cls, args):
 
     def run(saved, douts):
         ctx.saved_tensors, found = tuple(saved), iter(douts)
-        every = [None] * len(outs)
+        every: list = [None] * len(outs)
         for i in places:
             if is_float(outs[i]):
                 every[i] = next(found)

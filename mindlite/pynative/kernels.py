@@ -131,7 +131,7 @@ def single_node(operation):
     args = [graph.add_parameter(f"x{i}", a) for i, a in enumerate(operation.abstracts)]
     outs = operation.outs
     abstract = AbstractTuple(outs) if operation.several else outs[0]
-    node = graph.add(operation.prim, *args, abstract=abstract, **operation.attrs)
+    node: Any = graph.add(operation.prim, *args, abstract=abstract, **operation.attrs)
     if operation.several:
         node = [graph.add(tuple_getitem, node, index=i, abstract=a) for i, a in enumerate(outs)]
     graph.set_outputs(node if operation.several else [node], make_tuple)

@@ -1,13 +1,15 @@
 """What can be wrong with MindRecord files and with what is to be written, under MindSpore's names."""
 from __future__ import annotations
 
+from typing import Any
+
 from ...common.errors import MindliteError
 
 
 class MindRecordException(MindliteError, RuntimeError):
     """Base of MindRecord's errors."""
 
-    def __init__(self, message: str = "", **fields: object) -> None:
+    def __init__(self, message: str = "", **fields: Any) -> None:
         super().__init__(f"[{type(self).__name__}]: {message}", **fields)
 
 

@@ -262,9 +262,9 @@ class Unfold(Cell):
         batch, channels, height, width = x.shape
         out = tuple((size - (k - 1) * r - 1) // s + 1
                     for size, s, k, r in zip((height, width), self.stride, self.kernel, self.rate))
-        columns = ops.unfold(x, self.kernel, self.rate, 0, self.stride)
-        columns = ops.reshape(columns, (batch, channels, self.kernel[0] * self.kernel[1]) + out)
-        return ops.reshape(ops.transpose(columns, (0, 2, 1, 3, 4)), (batch, -1) + out)
+        patches = ops.unfold(x, self.kernel, self.rate, 0, self.stride)
+        patches = ops.reshape(patches, (batch, channels, self.kernel[0] * self.kernel[1]) + out)
+        return ops.reshape(ops.transpose(patches, (0, 2, 1, 3, 4)), (batch, -1) + out)
 
 
 class SparseToDense(Cell):
