@@ -19,7 +19,7 @@ from .creation import arange
 from .define import as_operand
 from .logic import where
 from .lookup import gather
-from .nn_pool import averaging_matrix
+from .nn_pool import averaging_matrix, check_means
 from .linalg import matmul
 from .reduction import max as max_with_index
 from .structure import permute, swapaxes
@@ -93,6 +93,7 @@ def adaptive_max_pool3d(input: TensorLike, output_size: Any, return_indices: boo
 
 def _adaptive_mean(name, input, output_size, axes):
     x = as_operand(input)
+    check_means(name, x)
     for axis, count in zip(range(-axes, 0), _wanted(name, x, output_size, axes)):
         n = x.shape[axis]
         if count is not n and count != n:

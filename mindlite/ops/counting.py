@@ -97,6 +97,8 @@ def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0
     out      : of input's dtype      raises : ValueRangeError for bins below 1 or min above max
     """
     x = reshape(as_operand(input), shape=(-1,))
+    if dtype_of(x).kind == "c":
+        raise DTypeError(f"histc: complex numbers have no order: {dtype_of(x).name}")
     if bins < 1 or min > max:
         raise ValueRangeError("histc: bins is at least 1 and min at most max", note=f"bins {bins}, min {min}, max {max}")
     values = cast_to(x, dt.float64)

@@ -14,7 +14,7 @@ from ..common import dtype as dt
 from ..common.annotations import Ints
 from ..common.dim import Dim
 from ..common.dtype import DTypeLike
-from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
@@ -37,6 +37,8 @@ def constant_tensor(*, shape, value, dtype):
 def full_infer(*, shape, value, dtype):
     for size in shape:
         require(">=", size, 0, lambda: ShapeError("full: a size is negative", note=str(list(shape))))
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise DTypeError(f"full: {dtype.name} does not hold {value}")
     if dtype.kind in "ui" and not dtype.limits.min <= value <= dtype.limits.max:
         raise ValueRangeError(f"full: {dtype.name} does not hold {value}")
     return AbstractTensor(dtype, shape)

@@ -206,6 +206,7 @@ def random_poisson(shape: Sequence[int], rate: Any, seed: int | None = None, dty
 def cauchy(x: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """A Tensor like x of numbers with the density sigma / (pi ((n - median)^2 + sigma^2))."""
     x = as_operand(x)
+    _check_positive("cauchy", sigma=sigma)
     made = tan(math.pi * (_open(tuple(x.shape), None) - 0.5)) * sigma + median
     return stop_gradient(_like("cauchy", x, made))
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from ..common.dim import product
 from ..common.dtype import DTypeLike
-from ..common.errors import ShapeError
+from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.constraints import require
 from .arithmetic import clamp, maximum
 from .axes import as_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -55,6 +56,11 @@ def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike) 
 def _copied(name, x, axis, index, source):
     axis = normal_axis(name, axis, x.ndim)
     source, size = cast_to(as_operand(source), dtype_of(x)), x.shape[axis]
+    error = lambda: ShapeError(f"{name}: there are not as many slices as indices",  # noqa: E731
+                               note=f"source: {list(source.shape)}, index: {list(index.shape)}, axis {axis}")
+    if source.ndim != x.ndim or index.ndim != 1:
+        raise error()
+    require("==", source.shape[axis], index.shape[0], error)
     index = bounded_indices(widened(as_operand(index)), what=f"{name}: index", low=-size, high=size)
     index = where(index < 0, index + size, index)
     matches = equal(reshape(arange(x.shape[axis]), shape=(-1, 1)), reshape(index, shape=(1, -1)))
@@ -126,6 +132,10 @@ def fill_diagonal(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
 
 def choose(x: Tensor, choices: Any, mode: str = "clip") -> Tensor:
     """out[i] = choices[x[i]][i], broadcast. mode : an index outside means the nearest ("clip"), or is counted around."""
+    if mode not in ("clip", "wrap"):
+        raise ValueRangeError(f"choose: mode is 'clip' or 'wrap', not {mode!r}")
+    if dtype_of(as_operand(x)).kind not in "ui":
+        raise DTypeError(f"choose: an index is an integer, not {dtype_of(as_operand(x)).name}")
     options = [as_operand(c) for c in choices] if not hasattr(choices, "ndim") else [choices[i] for i in range(len(choices))]
     *options, index = broadcast_tensors(*options, as_operand(x))
     index = clamp(index, 0, len(options) - 1) if mode == "clip" else index % len(options)

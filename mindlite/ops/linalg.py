@@ -327,7 +327,7 @@ def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: flo
 def scaled(x, factor):
     """x * factor; zeros for the number 0, whatever x holds, as in BLAS."""
     if isinstance(factor, (int, float)) and factor in (0, 1):
-        return zeros_like_shape(x) if factor == 0 else x
+        return zeros_like_shape(as_operand(x)) * factor if factor == 0 else x
     return x * factor
 
 

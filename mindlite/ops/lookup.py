@@ -132,6 +132,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     """
     if padding_idx is not None:
         rows, width = weight.shape
+        if isinstance(rows, int) and not -rows <= padding_idx < rows:
+            raise ValueRangeError(f"embedding: padding_idx {padding_idx} is no row of {rows}")
         row = padding_idx + rows if padding_idx < 0 else padding_idx
         keep = cast_to(not_equal(iota(rows), row), dtype_of(weight))
         kept = reshape(keep, shape=(rows, 1))

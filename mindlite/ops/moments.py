@@ -163,8 +163,8 @@ def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Ten
     input  : float Tensor
     dim    : int, ints, or None (also ()) for all axes
     keepdim : bool; True keeps the axes with size 1
-    out    : Tensor of input's dtype
-    raises : DTypeError for what is no float, ShapeError for an empty axis, ValueRangeError for an axis outside or named twice
+    out    : Tensor of input's dtype; -inf along an empty axis
+    raises : DTypeError for what is no float, ValueRangeError for an axis outside or named twice
     """
     return reduce_logsumexp(as_operand(input), axis=dim, keepdims=keepdim)
 

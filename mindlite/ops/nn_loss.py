@@ -57,8 +57,11 @@ def _class_axis(x):
 
 def _along_classes(x, values):
     """values[C] shaped to stand along the class axis of x."""
-    if tuple(values.shape) != (x.shape[_class_axis(x)],):
-        raise ShapeError(f"the weight of classes has the shape {list(values.shape)}, not [{x.shape[_class_axis(x)]}]")
+    wanted = x.shape[_class_axis(x)]
+    error = lambda: ShapeError(f"the weight of classes has the shape {list(values.shape)}, not [{wanted}]")  # noqa: E731
+    if len(values.shape) != 1:
+        raise error()
+    require("==", values.shape[0], wanted, error)
     return reshape(values, shape=tuple(x.shape[a] if a == _class_axis(x) else 1 for a in range(x.ndim)))
 
 

@@ -459,6 +459,12 @@ def avg_pool1d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None =
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))
 
 
+def check_means(name, x):
+    """raises : DTypeError for integers and bools, which do not hold means"""
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"input: {list(x.shape)}", hint="takes floats")
+
+
 def averaging_matrix(name, n, count, dtype):
     """[count, n]: row i is the mean over n * i // count .. ceil(n * (i + 1) / count)."""
     if not isinstance(n, int):
@@ -477,8 +483,13 @@ def adaptive_avg_pool2d(input: TensorLike, output_size: Any) -> Tensor:
     if x.ndim not in (3, 4):
         raise ShapeError("adaptive_avg_pool2d: a tensor of three or four axes is wanted",
                          note=f"input: {list(x.shape)}")
+    check_means("adaptive_avg_pool2d", x)
     wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
+    if len(wanted) != 2:
+        raise ShapeError("adaptive_avg_pool2d: output_size is an int or two of them", note=repr(output_size))
     wanted = tuple(n if w is None else as_size("adaptive_avg_pool2d", w) for w, n in zip(wanted, x.shape[-2:]))
+    if any(isinstance(n, int) and n < 1 for n in wanted):
+        raise ValueRangeError("adaptive_avg_pool2d: a size of the result is at least 1", note=repr(output_size))
     shape = tuple(x.shape)
     if wanted == (1, 1):
         return reduce_mean(x, axis=(-2, -1), keepdims=True)

@@ -141,6 +141,8 @@ def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0) -> Tensor:
     if p < 0:
         raise ArgumentError(f"cdist: p is not negative, not {p}")
     a, b = _pair(x1, x2)
+    if a.ndim < 2 or b.ndim < 2:
+        raise ShapeError("cdist: rows of matrices are wanted", note=f"x1: {list(a.shape)}, x2: {list(b.shape)}")
     rows = reshape(a, shape=tuple(a.shape[:-1]) + (1, a.shape[-1]))
     others = reshape(b, shape=tuple(b.shape[:-2]) + (1,) + tuple(b.shape[-2:]))
     return _p_norm(rows - others, p, -1)
@@ -161,9 +163,11 @@ def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
     input, other : Tensor or number; they broadcast and are promoted
     p      : float, 0 or more: 0 counts the elements that differ, inf takes the largest difference
     out    : Tensor []
-    raises : ShapeError where the shapes do not broadcast, DTypeError for bool
+    raises : ArgumentError for p below 0, ShapeError where the shapes do not broadcast, DTypeError for bool
     gradient: 0 where input equals other
     """
+    if p < 0:
+        raise ArgumentError(f"dist: p is not negative, not {p}")
     a, b = _pair(input, other)
     return _p_norm(reshape(a - b, shape=(-1,)), p, 0)
 

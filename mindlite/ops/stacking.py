@@ -167,7 +167,10 @@ def dsplit(input: TensorLike, indices_or_sections: Ints) -> tuple[Tensor, ...]:
 
 def block_diag(*inputs: Any) -> Tensor:
     """The matrices (numbers and rows are such) along the diagonal of a matrix of zeros."""
-    blocks = atleast_2d([as_operand(x) for x in inputs])
+    blocks = atleast_2d([as_operand(x) for x in _several("block_diag", inputs)])
+    for block in blocks:
+        if block.ndim != 2:
+            raise ShapeError("block_diag: matrices, vectors and numbers are wanted", note=f"an input: {list(block.shape)}")
     width, rows, before = sum([b.shape[1] for b in blocks]), [], 0
     for block in blocks:
         high, wide = block.shape

@@ -206,7 +206,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 # ---------------------------------------------------------------- axes
 
-def expand_dims(input_x: Tensor, axis: int) -> Tensor:
+def expand_dims(input_x: TensorLike, axis: int) -> Tensor:
     """An axis of size 1 inserted.
 
     input_x : Tensor of any dtype
@@ -214,8 +214,9 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     out    : Tensor with the same elements
     raises : ValueRangeError for an axis outside
     """
-    axis = real_axis("expand_dims", axis, input_x.ndim + 1)
-    return reshape(input_x, shape=tuple(input_x.shape[:axis]) + (1,) + tuple(input_x.shape[axis:]))
+    x = as_operand(input_x)
+    axis = real_axis("expand_dims", axis, x.ndim + 1)
+    return reshape(x, shape=tuple(x.shape[:axis]) + (1,) + tuple(x.shape[axis:]))
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:

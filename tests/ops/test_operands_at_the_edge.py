@@ -243,6 +243,36 @@ def test_an_operand_that_means_nothing_is_refused_by_name(call, error, text):
         call()
 
 
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: ops.adaptive_avg_pool2d(INTEGERS, 2), DTypeError, "adaptive_avg_pool2d: does not take int64"),
+    (lambda: ops.adaptive_avg_pool1d(INTEGERS[0], 2), DTypeError, "adaptive_avg_pool1d: does not take int64"),
+    (lambda: ops.adaptive_avg_pool2d(PICTURE, 0), ValueRangeError, "at least 1"),
+    (lambda: ops.adaptive_avg_pool2d(PICTURE, (2, 3, 4)), ShapeError, "an int or two"),
+    (lambda: ops.block_diag(PICTURE), ShapeError, "block_diag: matrices"),
+    (lambda: ops.block_diag(), ArgumentError, "block_diag: at least one"),
+    (lambda: ops.index_copy(MATRIX, 0, Tensor([0]), MATRIX), ShapeError, "index_copy: there are not as many slices"),
+    (lambda: ops.choose(Tensor([0, 1]), [ONE, ONE], "nearest"), ValueRangeError, "choose: mode"),
+    (lambda: ops.choose(ONE, [ONE, ONE]), DTypeError, "choose: an index is an integer"),
+    (lambda: ops.dist(ONE, ONE, -1), ArgumentError, "dist: p is not negative"),
+    (lambda: ops.cdist(ONE, ONE), ShapeError, "cdist: rows of matrices"),
+    (lambda: ops.histc(Tensor([1j])), DTypeError, "histc: complex numbers"),
+    (lambda: ops.full((2,), 1j, dtype=ms.float32), DTypeError, "float32 does not hold 1j"),
+    (lambda: ops.embedding(Tensor([0]), MATRIX, 7), ValueRangeError, "embedding: padding_idx 7")])
+def test_a_setting_or_dtype_that_was_taken_without_a_word_is_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+@RUNS
+def test_the_weight_of_classes_may_be_of_a_size_that_is_known_at_run_time_only(run):
+    def loss(x, labels, weight, classes):
+        return ops.cross_entropy(x[:, :int(classes)], labels, weight)
+    loss, weight = run(loss), Tensor([1.0, 2.0])
+    np.testing.assert_allclose(loss(MATRIX, Tensor([0, 1]), weight, Tensor(2)).item(), 0.646595, rtol=1e-5)
+    with pytest.raises(ShapeError, match="weight of classes"):
+        loss(MATRIX, Tensor([0, 0]), weight, Tensor(1))
+
+
 @pytest.mark.parametrize("draw, text", [
     (lambda: ops.bernoulli(MATRIX, 1.5), "bernoulli: p is in"), (lambda: ops.gamma((2,), 1.0, -1.0), "gamma: beta is positive"),
     (lambda: ops.laplace((2,), 0.0, 0.0), "laplace: lambda_param is positive")])
