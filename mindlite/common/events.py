@@ -25,6 +25,11 @@ def emit(event: str, **fields: Any) -> None:
         listener(event, fields)
 
 
+def is_heard() -> bool:
+    """True while somebody listens: what costs something to tell is told then alone."""
+    return bool(_listeners)
+
+
 @contextlib.contextmanager
 def listen(listener: Function) -> Iterator[Any]:
     """Call `listener(event, fields)` for every event inside the `with` block."""

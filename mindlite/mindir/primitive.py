@@ -213,8 +213,12 @@ def current_interpreter() -> Any:
 
 
 def is_interpreting() -> bool:
-    """True inside an `interpreting` or `eager` block of this thread: something is traced, or eager mode is forced."""
-    return bool(here.state.interpreters)
+    """True inside an `interpreting` or `eager` block of this thread: something is traced, or eager mode is forced.
+
+    An interpreter alone that only `observes` (a profiler) changes nothing: what is compiled runs compiled.
+    """
+    stack = here.state.interpreters
+    return bool(stack) and not (len(stack) == 1 and getattr(stack[0], "observes", False))
 
 
 @contextlib.contextmanager

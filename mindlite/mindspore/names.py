@@ -96,10 +96,12 @@ MODULES = {
           "get_py_obj_dtype": "mindlite.common.dtype:get_py_obj_dtype",
           **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME}, **_HINTS,
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
+          "Profiler": "mindlite.debug.profiler:Profiler",
           "Layout": "mindlite.parallel:Layout",
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
     "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"), _CONTEXT),
     "log": (("mindlite.common.log",), {}),
+    **{name: (("mindlite.debug.profiler",), {}) for name in ("profiler", "profiler.profiler", "profiler.schedule")},
     "runtime": (("mindlite.functional.runtime",), {}),
     "hal": (("mindlite.functional.runtime",), {}),
     "utils": (("mindlite.functional.dlpack",), {name: f"mindlite.communication.execution_order:{name}" for name in (

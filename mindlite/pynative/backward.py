@@ -19,7 +19,7 @@ from .. import ops
 from ..ad.zeros import zeros_like_abstract
 from ..common.config import config
 from ..common.errors import Stage, user_location
-from ..common.events import emit
+from ..common.events import emit, is_heard
 from ..common.locks import new_lock
 from ..common.tensor import Tensor
 from ..mindir.builder import building, constant, tensor_type
@@ -58,6 +58,16 @@ def gradients(tape, seeds, wrt, last=False):
              all until its end)
     effect : tape.walk says how it was done
     """
+    if not is_heard():
+        return _gradients(tape, seeds, wrt, last)
+    start = time.perf_counter()
+    try:
+        return _gradients(tape, seeds, wrt, last)
+    finally:
+        emit("backward_walk", name="backward", seconds=time.perf_counter() - start)
+
+
+def _gradients(tape, seeds, wrt, last):
     traced = None
     if not is_watching() and all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))

@@ -16,7 +16,7 @@ from ..ad.activity import is_differentiable
 from ..common.config import config
 from ..common.dim import lone_symbol
 from ..common.errors import Passed, Refusal, Stage, for_user, user_location
-from ..common.events import emit
+from ..common.events import emit, is_heard
 from ..common.locks import new_lock
 from ..common.recent import Recent
 from ..common.storage import copied, may_share
@@ -48,6 +48,16 @@ _lock = new_lock()
 
 def call_compiled(jit_function, args, kwargs):
     """jit_function(*args, **kwargs), recorded where a gradient is being made; errors get a place: the caller's."""
+    if is_heard():
+        start = time.perf_counter()
+        try:
+            return _called(jit_function, args, kwargs)
+        finally:
+            emit("graph_call", name=jit_function.name, seconds=time.perf_counter() - start)
+    return _called(jit_function, args, kwargs)
+
+
+def _called(jit_function, args, kwargs):
     try:
         if here.state.tapes:
             return call_recorded(jit_function, args, kwargs)

@@ -83,11 +83,15 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(tmp_path):
     for folder in (whole, broken):
         folder.mkdir()
     start(whole, 0, -1)
-    for delay in (0.5, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2):
-        process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(broken), "0", "-2"], stdout=subprocess.DEVNULL)
+    killed = []
+    for delay in np.random.default_rng(0).uniform(0, 0.02, 6):
+        process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(broken), "0", "-2"], stdout=subprocess.PIPE)
+        process.stdout.readline()                            # its first step has ended: from here steps and files alternate
         time.sleep(delay)
         process.kill()
-        process.wait()
+        process.communicate()
+        killed.append(process.returncode)
+    assert killed.count(-9) >= 3 and (broken / "run.ckpt").exists()      # most were killed between their first and last step
     assert start(broken, 0, -2).returncode == 0
     assert (whole / "end").read_bytes() == (broken / "end").read_bytes()
 
