@@ -225,6 +225,7 @@ NAMES_THE_HOST = {
     "mindlite.functional.dlpack": "kDLCPU of DLPack: memory that Python can share",
     "mindlite.functional.shard": "an argument of MindSpore's `shard`", "mindlite.nn.parallel_settings": "the same",
     "mindlite.nn.layer.embedding": "an argument of MindSpore's EmbeddingLookup",
+    "mindlite.debug.profiler": "a member of MindSpore's ProfilerActivity",
     "mindlite.mint.creation": "an argument of MindSpore's mint functions, which make Tensors on the host"}
 
 

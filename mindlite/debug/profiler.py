@@ -40,7 +40,7 @@ from ..pynative.interpreter import PyNative
 
 class ProfilerActivity(enum.Enum):
     """What is recorded. The CPU is; the others are MindSpore's names for devices that mindlite's recorder does not see."""
-    CPU, NPU, GPU = "CPU", "NPU", "GPU"
+    CPU, NPU, GPU = range(3)
 
 
 class ProfilerLevel(enum.Enum):
@@ -300,7 +300,7 @@ class profile:
         given = {"profile_memory": profile_memory, "hbm_ddr": hbm_ddr, "pcie": pcie, "parallel_strategy": parallel_strategy,
                  "l2_cache": settings.l2_cache, "sys_io": settings.sys_io, "sys_interconnection": settings.sys_interconnection}
         unseen = [name for name, value in given.items() if value]
-        unseen += [str(a.value) for a in self._activities(activities) if a is not ProfilerActivity.CPU]
+        unseen += [a.name for a in self._activities(activities) if a is not ProfilerActivity.CPU]
         if unseen:
             warnings.warn(f"profile: {', '.join(unseen)}: not recorded, only the CPU's operators are", stacklevel=user_level())
         self.schedule, self.on_trace_ready, self.record_shapes = schedule, on_trace_ready, record_shapes

@@ -1,7 +1,9 @@
 """Operations on sound: MindSpore's `dataset.audio`. Needs SciPy (extra `data`).
 
-    filters.py  filters and loudness;  spectra.py  spectrograms, features, pitch, masks;  kinds.py  the enumerations
+    filters.py  filters and loudness;  effects.py  effects with a memory, pitch
+    spectra.py  spectrograms, features, pitch, masks;  kinds.py  the enumerations
 """
+from .effects import DetectPitchFrequency, Dither, Flanger, Phaser, SlidingWindowCmn
 from .filters import (AllpassBiquad, BandBiquad, BandpassBiquad, BandrejectBiquad, BassBiquad, Biquad, Contrast, DCShift,
                       DeemphBiquad, EqualizerBiquad, Fade, Filtfilt, Gain, HighpassBiquad, LFilter, LowpassBiquad,
                       MuLawDecoding, MuLawEncoding, Overdrive, RiaaBiquad, TrebleBiquad, Vol)
@@ -12,11 +14,12 @@ from .spectra import (AmplitudeToDB, Angle, ComplexNorm, ComputeDeltas, DBToAmpl
                       PhaseVocoder, PitchShift, Resample, SpectralCentroid, Spectrogram, TimeMasking, TimeStretch, create_dct,
                       linear_fbanks, melscale_fbanks)
 
-__all__ = ["AllpassBiquad", "AmplitudeToDB", "Angle", "BandBiquad", "BandpassBiquad", "BandrejectBiquad", "BassBiquad", "Biquad",
-           "BorderType", "ComplexNorm", "ComputeDeltas", "Contrast", "DBToAmplitude", "DCShift", "DeemphBiquad",
-           "DensityFunction", "EqualizerBiquad", "Fade", "FadeShape", "Filtfilt", "FrequencyMasking", "Gain", "GainType",
-           "GriffinLim", "HighpassBiquad", "Interpolation", "InverseSpectrogram", "LFCC", "LFilter", "LowpassBiquad", "MFCC",
-           "Magphase", "MaskAlongAxis", "MaskAlongAxisIID", "MelScale", "MelSpectrogram", "MelType", "Modulation",
-           "MuLawDecoding", "MuLawEncoding", "NormMode", "NormType", "Overdrive", "PhaseVocoder", "PitchShift", "Resample",
-           "ResampleMethod", "RiaaBiquad", "ScaleType", "SpectralCentroid", "Spectrogram", "TimeMasking", "TimeStretch",
-           "TrebleBiquad", "Vol", "WindowType", "create_dct", "linear_fbanks", "melscale_fbanks"]
+__all__ = ["AllpassBiquad", "AmplitudeToDB", "Angle", "BandBiquad", "BandpassBiquad", "BandrejectBiquad", "BassBiquad",
+           "Biquad", "BorderType", "ComplexNorm", "ComputeDeltas", "Contrast", "DBToAmplitude", "DCShift", "DeemphBiquad",
+           "DensityFunction", "DetectPitchFrequency", "Dither", "EqualizerBiquad", "Fade", "FadeShape", "Filtfilt", "Flanger",
+           "FrequencyMasking", "Gain", "GainType", "GriffinLim", "HighpassBiquad", "Interpolation", "InverseSpectrogram",
+           "LFCC", "LFilter", "LowpassBiquad", "MFCC", "Magphase", "MaskAlongAxis", "MaskAlongAxisIID", "MelScale",
+           "MelSpectrogram", "MelType", "Modulation", "MuLawDecoding", "MuLawEncoding", "NormMode", "NormType", "Overdrive",
+           "PhaseVocoder", "Phaser", "PitchShift", "Resample", "ResampleMethod", "RiaaBiquad", "ScaleType", "SlidingWindowCmn",
+           "SpectralCentroid", "Spectrogram", "TimeMasking", "TimeStretch", "TrebleBiquad", "Vol", "WindowType", "create_dct",
+           "linear_fbanks", "melscale_fbanks"]
