@@ -81,7 +81,7 @@ class AbstractTree(Abstract):
     """A tree as records (common.trees), or a part of one: the address of a record. type: its TreeType"""
     type: TreeType
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "tree"
 
 
