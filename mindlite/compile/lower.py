@@ -438,14 +438,18 @@ class _Lowering:
         finally:
             self.env, self.sizes, self.targets, self.copies = outer_env, outer_sizes, outer_targets, outer_copies
 
-    def open_sizes(self, abstracts):
-        """The Symbols that `abstracts` use and no register holds: (Symbol, which abstract, which axis), each once."""
+    def open_sizes(self, abstracts, changes=lambda number, axis: False):
+        """The Symbols that `abstracts` use and no register holds: (Symbol, which abstract, which axis), each once.
+
+        changes : (which, axis) -> true for a size that is another one in each iteration. A loop that is run again for its
+                  gradient (`recompute`) has the Symbols of the loop that has ended, and a register holds what they were then
+        """
         found, seen = [], set()
         for number, abstract in enumerate(abstracts):
             if isinstance(abstract, AbstractTensor):
                 for axis, size in enumerate(abstract.shape):
                     symbol = lone_symbol(size)
-                    if symbol is not None and symbol not in self.sizes and symbol not in seen:
+                    if symbol is not None and symbol not in seen and (symbol not in self.sizes or changes(number, axis)):
                         seen.add(symbol)
                         found.append((symbol, number, axis))
         return found

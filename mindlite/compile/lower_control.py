@@ -106,7 +106,8 @@ def lower_while(lowering, node):
             b.copy(mine, inits[number], lowering.nbytes(value.abstract))
         inits[number] = mine
     states = [p.abstract for p in graph.parameters[:count]]
-    open_sizes = lowering.open_sizes(states)
+    open_sizes = lowering.open_sizes(states, lambda number, axis: any(
+        given[number].abstract.shape[axis] != states[number].shape[axis] for given in (node.args, graph.outputs)))
     first = [lowering.size(node.args[number].abstract.shape[axis])
              if not (symbols_of(node.args[number].abstract.shape[axis]) - set(lowering.sizes)) else b.const(0)
              for _, number, axis in open_sizes]
@@ -122,6 +123,10 @@ def lower_while(lowering, node):
             lowering.sizes[symbol] = register
             if own is not None:
                 lowering.sizes[own] = register
+        for parameter, value in zip(below.parameters, values):
+            number_of = parameter.abstract.dim if isinstance(parameter.abstract, AbstractScalar) else None
+            if lone_symbol(number_of) is not None:
+                lowering.sizes[lone_symbol(number_of)] = value
         return outer
     with loop.cond:
         outer = inside(test)

@@ -842,3 +842,33 @@ def test_a_view_that_is_chosen_at_run_time_is_a_graphs_where_nothing_is_assigned
         return y.sum() + x.sum()
     for values in (2.0, -1.0), (1.0, 2.0):
         assert ms.jit(f, fullgraph=True)(vector(*values)).asnumpy() == f(vector(*values)).asnumpy()
+
+
+def shrinking(x):
+    """A loop that leaves one element less each time."""
+    u = x
+    while u.sum() > -5 and u.shape[0] > 1:
+        u = u[1:] + u[0] * 0.3
+    return u.sum() * x
+
+
+def growing(x):
+    """A loop that counts the elements which it takes."""
+    u, k = x[:1], 1
+    while u.sum() < 3 and k < 3:
+        k = k + 1
+        u = ops.concat([u * x[0], x[:k]])
+    return u.sum() * x * k
+
+
+@pytest.mark.parametrize("f", [shrinking, growing])
+@pytest.mark.parametrize("derived", [
+    lambda f: lambda x: ms.value_and_grad(lambda y: (f(y) ** 2).sum())(x), lambda f: lambda x: ms.jvp(f, x, x * 0 + 1),
+    lambda f: lambda x: ms.grad(lambda y: ms.grad(lambda z: (f(z) ** 2).sum())(y).sum())(x)], ids=["grad", "jvp", "second order"])
+def test_a_loop_of_changing_sizes_that_is_run_again_for_its_gradient_has_the_sizes_of_each_iteration(f, derived):
+    """It had those with which its first run had ended: gradients of `recompute` were wrong."""
+    again = ms.jit(derived(lambda x: ms.recompute(f, x)), fullgraph=True)
+    for values in (0.5, 0.7, 0.9), (-0.4, -0.8, 0.09), (2.0, 0.3, 0.4):
+        found, wanted = again(vector(*values)), derived(f)(vector(*values))
+        for a, b in zip(*[part if isinstance(part, tuple) else (part,) for part in (found, wanted)]):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-9, atol=1e-12)
