@@ -29,13 +29,19 @@ def passed_through(error: Any, *locations: Location | None) -> Any:
 
     locations : from the outermost call to the line itself; None where one is not known
     """
-    below = error.__traceback__
-    while below is not None and is_framework(below.tb_frame.f_code.co_filename):
-        below = below.tb_next
+    below = users_part(error)
     for location in reversed(locations):
         if location is not None and not is_framework(location.file) and not (below and at_line(below, location)):
             below = above(frame_at(location), below)
     return error.with_traceback(below)
+
+
+def users_part(error: Any) -> Any:
+    """The traceback from the first of the user's frames on; None if there is none."""
+    below = error.__traceback__
+    while below is not None and is_framework(below.tb_frame.f_code.co_filename):
+        below = below.tb_next
+    return below
 
 
 def above(entry: Any, below: Any) -> Any:

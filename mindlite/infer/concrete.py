@@ -16,7 +16,7 @@ from typing import Any
 from ..common.errors import InternalError, MindliteError, Passed, Stage
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter
-from ..common.tracebacks import call_at, namespace_of, passed_through
+from ..common.tracebacks import call_at, namespace_of, passed_through, users_part
 from ..fallback.handed import changed, tensors_in
 from ..fallback.log import Log, Raised
 from ..mindir import syntax
@@ -135,7 +135,11 @@ class Recorder(Evaluator):
             passed_through(raised.exception, node.origin.location)
             raise
         except MindliteError as error:
-            raise error if isinstance(error, InternalError) else passed_through(error, node.origin.location)
+            if isinstance(error, InternalError):
+                raise
+            if users_part(error) is None and node.origin.location is not None:     # an operator saw the line of the whole call
+                error.location = node.origin.location
+            raise passed_through(error, node.origin.location)
         except Exception as error:
             found = self.judged(error)
             if found is error:

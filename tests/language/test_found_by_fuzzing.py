@@ -872,3 +872,19 @@ def test_a_loop_of_changing_sizes_that_is_run_again_for_its_gradient_has_the_siz
         found, wanted = again(vector(*values)), derived(f)(vector(*values))
         for a, b in zip(*[part if isinstance(part, tuple) else (part,) for part in (found, wanted)]):
             np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.python_runs("runs again in Python, construct by construct: something was printed")
+def test_an_error_of_a_call_that_python_runs_again_shows_its_own_line():
+    """It showed the line that called the function."""
+    def f(x):
+        print("begins")
+        kept = x[x > 1]
+        total = ops.minimum(x * 2, kept)
+        return total
+    lines = []
+    for function in f, ms.jit(f):
+        with pytest.raises(ms.ShapeError) as caught:
+            function(vector(0.5, 2.0, 3.0))
+        lines.append(caught.value.location.source().strip())
+    assert lines == ["total = ops.minimum(x * 2, kept)"] * 2
