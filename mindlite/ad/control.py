@@ -82,7 +82,7 @@ def reverse_cond(sweep, node):
     sweep.tape, *made = append(
         cond, sweep.value(pred), sweep.tape_after(node), *values, *douts, *filter(is_flag, flows),
         true=branches[0].backward, false=branches[1].backward,
-        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(operands[i].abstract) for i in wrt], *[FLAG] * len(asked))))
+        abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(operands[i].abstract) for i in wrt], *[FLAG] * len(asked))))
     for k, flag in zip(asked, made[len(wrt):]):
         both[k] = flag
     for i, gradient, flow in zip(wrt, made, both):
@@ -155,10 +155,10 @@ def reverse_while(sweep, node):
 
     values, dstate = body.backward.parameters[1:1 + len(given)], body.backward.parameters[1 + len(given):][:len(state)]
     flags = [f"flows{reached[k]}" for k in kept + collected]
-    sums = [sweep.sizes.abstract(node.args[i].abstract) for i in invariants]
+    sums = [sweep.sizes.renamed(node.args[i].abstract) for i in invariants]
     kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[FLAG] * len(flags), *[v.abstract for v in values]]
     names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *flags, *[v.name for v in values]]
-    results = [sweep.sizes.abstract(node.args[i].abstract) for i in state] + sums + [FLAG] * len(flags)
+    results = [sweep.sizes.renamed(node.args[i].abstract) for i in state] + sums + [FLAG] * len(flags)
     more = written(f"{body.backward.name}/more", names, kinds, test, by="grad")
     step = written(body.backward.name, names, kinds, iteration, by="grad")
     if segments:
@@ -207,7 +207,7 @@ def reverse_call(sweep, node):
     sweep.parts[node] = callee
     sweep.tape, *made = append(
         call, sweep.tape_after(node), *douts, *map(flag_of, flows), graph=callee.backward,
-        abstract=AbstractTuple((TAPE, *[sweep.sizes.abstract(node.args[i].abstract) for i in wrt], *[FLAG] * len(wrt))))
+        abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(node.args[i].abstract) for i in wrt], *[FLAG] * len(wrt))))
     for i, gradient, flow in zip(wrt, made, made[len(wrt):]):
         sweep.add(node.args[i], gradient, flow if known else UNKNOWN, exact=True)
 
@@ -226,7 +226,7 @@ def reverse_segment(sweep, node):
     seeds, douts, _ = seeds_of(sweep, node)
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active and is_differentiable(x.abstract)
            and not is_integer(x.abstract)]
-    abstracts = tuple([sweep.sizes.abstract(node.args[i].abstract) for i in wrt])
+    abstracts = tuple([sweep.sizes.renamed(node.args[i].abstract) for i in wrt])
     forward, pullback = record_python(node.attrs["function"], wrt, seeds, abstracts, node.attrs["weights"], sweep.calls)
     sweep.parts[node] = forward
     gradients = append(segment, sweep.value(node, "recording"), *douts, function=Pullback(pullback),
@@ -275,7 +275,7 @@ def reverse_push(sweep, node):
     if dtape is None:
         return
     floats = [v for v in values if is_differentiable(v.abstract)]
-    below, *made = tape_pop(dtape, abstracts=(*[sweep.sizes.abstract(v.abstract) for v in floats], *[ON_TAPE] * len(floats)))
+    below, *made = tape_pop(dtape, abstracts=(*[sweep.sizes.renamed(v.abstract) for v in floats], *[ON_TAPE] * len(floats)))
     sweep.add(tape, below)
     for v, dv, flow in zip(floats, made, from_tape(made[len(floats):])):
         sweep.add(v, dv, flow, exact=True)

@@ -39,7 +39,7 @@ def refusal(sweep, node, body):
         return "it has an effect at each iteration"
     if any(isinstance(a.abstract, AbstractTape) for a in node.args):
         return "it is a loop of a derivative, which carries a tape"
-    if body.needs_sizes or any(sweep.sizes.abstract(a.abstract) != a.abstract for a in node.args) or any(
+    if body.needs_sizes or any(sweep.sizes.renamed(a.abstract) != a.abstract for a in node.args) or any(
             a != p.abstract for a, p in zip(node.abstract.elements, node.attrs["body"].parameters)):
         return "its state has another size at each iteration"
     return None

@@ -67,7 +67,7 @@ class Reverse:
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
         outputs = [self.graph.outputs[i] for i in self.seeds]
         flows = [True] * len(outputs) if flows is None else flows
-        self.douts = [Parameter(self.back, f"d{i}", self.sizes.abstract(node.abstract))
+        self.douts = [Parameter(self.back, f"d{i}", self.sizes.renamed(node.abstract))
                       for i, node in zip(self.seeds, outputs)]
         flags = {i: Parameter(self.back, f"flows{i}", FLAG) for i, flow in zip(self.seeds, flows) if flow is TOLD}
         self.flags = list(flags.values())
@@ -102,7 +102,7 @@ class Reverse:
     def value(self, node, part=None):
         """The value of a forward node in the reverse graph. part: which result of it, or a name given by `FORWARD`."""
         if isinstance(node, ValueNode):
-            return constant(self.sizes.dims(node.value)) if isinstance(node.value, Dim) else node
+            return constant(self.sizes.renamed(node.value)) if isinstance(node.value, Dim) else node
         if part is None:
             node, part = result_of(node)
             if part is None and isinstance(node.abstract, AbstractTuple):
@@ -113,7 +113,7 @@ class Reverse:
         if (node, part) not in self.holes:
             abstract = _PARTS[part] if isinstance(part, str) else \
                 node.abstract if part is None else node.abstract.elements[part]
-            abstract = self.sizes.abstract(abstract)
+            abstract = self.sizes.renamed(abstract)
             self.holes[node, part] = Parameter(self.back, name_of(node, part), abstract, node.origin)
         return self.holes[node, part]
 
@@ -155,7 +155,7 @@ class Reverse:
 
     def zeros(self, abstract):
         """The zero cotangent of a value of this (forward) abstract."""
-        return self.builder.lift(zeros_like_abstract(self.sizes.abstract(abstract)))
+        return self.builder.lift(zeros_like_abstract(self.sizes.renamed(abstract)))
 
     def cotangent_or_zeros(self, node, index=None):
         """The cotangent, zeros where nothing has flowed."""
@@ -207,7 +207,7 @@ class Reverse:
         values, start = [self.value(a) for a in node.args], len(self.back.nodes)
         gradients = bprop_rule[node.fn](*values, out=self.value(node),
                                         dout=tuple(douts) if several else douts[0],
-                                        **{name: self.sizes.dims(v) for name, v in node.attrs.items()})
+                                        **{name: self.sizes.renamed(v) for name, v in node.attrs.items()})
         gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
         if len(gradients) != len(node.args):
             raise InternalError(f"the bprop rule of {node.fn.name} gives {len(gradients)} gradients for "
@@ -219,7 +219,7 @@ class Reverse:
                 self.add(arg, gradient, flow, whole)
 
     def _checked(self, node, arg, gradient):
-        wanted = self.sizes.abstract(arg.abstract)
+        wanted = self.sizes.renamed(arg.abstract)
         if is_integer(wanted) and isinstance(gradient.abstract, AbstractTensor):
             gradient = self.builder.lift(ops.cast(gradient, dtype=wanted.dtype))
         seen = gradient.abstract
@@ -278,7 +278,7 @@ class Reverse:
         self.saved = [key for key in self.holes if key not in handed]
         tape = target.add_parameter("tape", AbstractTape())
         holes = [self.holes[key] if key in self.holes else
-                 Parameter(self.back, key[0].name, self.sizes.abstract(key[0].abstract)) for key in handed]
+                 Parameter(self.back, key[0].name, self.sizes.renamed(key[0].abstract)) for key in handed]
         holes += self.douts + self.flags
         made: list = [target.add_parameter(hole.name, self.sizes.opened(hole.abstract)) for hole in holes]
         self.needs_sizes = list(self.sizes.fresh.items())

@@ -5,7 +5,7 @@
 The reverse graph therefore renames such a symbol, and pops its value before the values whose shapes use it.
 """
 from ..common.dim import Dim, Symbol, substitute, symbols_of
-from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
+from ..mindir.abstract import AbstractTensor, map_dims, symbols_of_abstract
 from ..mindir.control import undefined
 
 
@@ -55,22 +55,12 @@ class Sizes:
         """True if this graph or one around it gives `symbol` its value."""
         return symbol in self.defined or (self.parent is not None and self.parent.owns(symbol))
 
-    def dims(self, value):
-        """An attribute with the Dims in it renamed."""
-        if isinstance(value, Dim):
-            renamed = {s: self.rename(s) for s in symbols_of(value)}
-            return substitute(value, {old: new.dim for old, new in renamed.items() if new is not old})
-        return tuple([self.dims(v) for v in value]) if type(value) is tuple else value
-
-    def abstract(self, abstract):
-        """An abstract with the Dims in it renamed."""
-        if isinstance(abstract, AbstractTensor):
-            return AbstractTensor(abstract.dtype, self.dims(abstract.shape))
-        if isinstance(abstract, AbstractScalar):
-            return AbstractScalar(abstract.type, self.dims(abstract.dim))
-        if isinstance(abstract, AbstractTuple):
-            return AbstractTuple(tuple(map(self.abstract, abstract.elements)))
-        return abstract
+    def renamed(self, value):
+        """An abstract, or an attribute, with the Dims in it renamed."""
+        def rename(size):
+            names = {s: self.rename(s) for s in symbols_of(size)}
+            return substitute(size, {old: new.dim for old, new in names.items() if new is not old})
+        return map_dims(rename, value)
 
     def opened(self, abstract):
         """A (renamed) abstract with new symbols for sizes that use own ones: a parameter, before anything is popped."""

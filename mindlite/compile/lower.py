@@ -19,7 +19,7 @@ from ..common.records import dataclass
 from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..graph_kernel.epilogue import FINISHED
 from ..graph_kernel.horizontal import parts_of
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
+from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, dims_in, symbols_of_abstract
 from ..mindir.control import call, check, make_tuple, segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.primitive import kernel_rule
@@ -383,7 +383,7 @@ class _Lowering:
     def evaluate(self, node):
         """An operator without a kernel: its eval rule, called in Python between native code."""
         abstracts = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
-        sizes = tuple(dict.fromkeys(d for value in node.attrs.values() for d in _dims_in(value)))
+        sizes = tuple(dict.fromkeys(d for value in node.attrs.values() for d in dims_in(value)))
         operands = [*node.args, *[ValueNode(d, AbstractScalar(int, d)) for d in sizes]]
         return self.python(node, Evaluation(node.fn, node.attrs, sizes), operands, abstracts, arrays=True)
 
@@ -470,11 +470,11 @@ class _Lowering:
         used = {}
         for below in graph.reachable():
             for node in [*below.parameters, *below.nodes]:
-                for size in _sizes_in(node.abstract):
+                for size in dims_in(node.abstract):
                     used.update(dict.fromkeys(sorted(symbols_of(size), key=lambda s: s.number)))
         own = {lone_symbol(s) for below in graph.reachable()
-               for n in (*below.nodes, *(below.parameters if below is not graph else ())) for s in _sizes_in(n.abstract)} - {None}
-        from_params = {lone_symbol(s) for p in graph.parameters for s in _sizes_in(p.abstract)} - {None}
+               for n in (*below.nodes, *(below.parameters if below is not graph else ())) for s in dims_in(n.abstract)} - {None}
+        from_params = {lone_symbol(s) for p in graph.parameters for s in dims_in(p.abstract)} - {None}
         symbols = [s for s in used if s in from_params or s not in own or s in self.sizes]
         opened = [(n, axis) for n, out in enumerate(graph.outputs) if isinstance(out.abstract, AbstractTensor)
                   for axis, size in enumerate(out.abstract.shape) if isinstance(size, Dim)]
@@ -560,26 +560,9 @@ def reads_elementwise(producer, parameter, output, parts_of):
     return True
 
 
-def _dims_in(value):
-    """The Dims inside an attribute."""
-    if isinstance(value, Dim):
-        return [value]
-    return [d for v in value for d in _dims_in(v)] if isinstance(value, tuple) else []
-
-
 def _may_fail(node):
     """True for a check, a Python call, arithmetic that may be inexact, and control flow that holds one."""
     if isinstance(node.fn, FuncGraph):
         return False
     below = [n for v in node.attrs.values() if isinstance(v, FuncGraph) for g in v.reachable() for n in g.nodes]
     return any(n.fn in (check, segment) or may_be_inexact(n) for n in (node, *below) if not isinstance(n.fn, FuncGraph))
-
-
-def _sizes_in(abstract):
-    if isinstance(abstract, AbstractTensor):
-        yield from abstract.shape
-    elif isinstance(abstract, AbstractTuple):
-        for element in abstract.elements:
-            yield from _sizes_in(element)
-    elif isinstance(abstract, AbstractScalar) and abstract.dim is not None:
-        yield abstract.dim

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..common.dim import Dim, product
+from ..common.dim import product
 from ..common.errors import MindliteError, Passed, Signal, Stage
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import current_log
-from ..mindir.abstract import AbstractAny, AbstractTensor
+from ..mindir.abstract import AbstractAny, AbstractTensor, map_dims
 from ..mindir.primitive import eval_rule
 
 
@@ -120,7 +120,7 @@ class Evaluation:
         """What the eval rule gives for these values, those of the sizes last."""
         count = len(values) - len(self.sizes)
         known = dict(zip(self.sizes, values[count:]))
-        attrs = {name: _with_known(value, known) for name, value in self.attrs.items()}
+        attrs = {name: map_dims(known.__getitem__, value) for name, value in self.attrs.items()}
         try:
             return eval_rule[self.primitive](*values[:count], **attrs)
         except MindliteError:
@@ -145,10 +145,3 @@ def array_at(pointer, dtype, shape):
     if not nbytes:
         return np.empty(shape, dtype.numpy)
     return np.frombuffer((ctypes.c_char * nbytes).from_address(pointer), dtype.numpy).reshape(shape)
-
-
-def _with_known(value, known):
-    """An attribute with its Dims replaced by ints."""
-    if isinstance(value, Dim):
-        return known[value]
-    return tuple(_with_known(v, known) for v in value) if type(value) is tuple else value

@@ -14,7 +14,7 @@ from .. import ops
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
-from ..infer.mapping import argument_axes, result_axes
+from ..infer.mapping import argument_axes, axes_of_arguments, check_sizes, result_axes
 from ..infer.transforms import is_data
 from ..infer.values import rebuild
 from ..mindir.primitive import is_interpreting
@@ -166,15 +166,9 @@ def one_by_one(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: 
     raises : ShapeError where sizes differ, or there is no item to run; ArgumentError where nothing is mapped, or in_axes
              names other arguments
     """
-    axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
-    if len(axes) != len(args):
-        raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
+    axes = axes_of_arguments(in_axes, args)
     sizes = _sizes(args, axes)
-    if not sizes:
-        raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
-    for size in sizes[1:]:
-        if size != sizes[0]:
-            raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
+    check_sizes(sizes)
     if sizes[0] == 0:
         raise ShapeError("vmap: the mapped axis has size 0, and without an item Python cannot tell the results' sizes")
     outs, stream = [], current_state().host_array.copy()

@@ -176,39 +176,36 @@ def _call_protocol(ev, fn, what, args, kwargs):
 
 def _do(ev, fn, what, args, kwargs):
     """What the answer of `fn` says."""
-    if isinstance(what, CallOf):
-        return call_value(ev, what.function, args, kwargs)
     if isinstance(what, Hooked):
         return call_hooked(ev, what, args, kwargs, lambda args, kwargs: _do(ev, fn, what.call, args, kwargs))
-    if isinstance(what, Gate):
-        return through_gate(ev, *args, **kwargs)
-    if isinstance(what, Rematerialised):
-        before, ev.tracer.remat = ev.tracer.remat, what.remat
+    if type(what) not in ANSWERS:
+        raise Refusal(f"{fn!r} answers __mindir__ with {type(what).__name__}")
+    return ANSWERS[type(what)](ev, what, args, kwargs)
+
+
+def _with(setting):
+    """Call the function with this setting of the Tracer as the answer has it."""
+    def call(ev, what, args, kwargs):
+        before = getattr(ev.tracer, setting)
+        setattr(ev.tracer, setting, getattr(what, setting))
         try:
             return call_value(ev, what.function, args, kwargs)
         finally:
-            ev.tracer.remat = before
-    if isinstance(what, Autocasted):
-        return _call_under_policy(ev, what, args, kwargs)
-    if isinstance(what, Derivative):
-        return differentiate(ev, what, args, kwargs)
-    if isinstance(what, CustomGradient):
-        return custom_gradient(ev, what, args, kwargs)
-    if isinstance(what, Recomputed):
-        return recomputed(ev, what, args, kwargs)
-    if isinstance(what, CallOfModule):
-        return call_module(ev, what, args, kwargs)
-    if isinstance(what, Mapped):
-        return map_over(ev, what, args, kwargs)
-    raise Refusal(f"{fn!r} answers __mindir__ with {type(what).__name__}")
+            setattr(ev.tracer, setting, before)
+    return call
 
 
-def _call_under_policy(ev, what, args, kwargs):
-    before, ev.tracer.policy = ev.tracer.policy, what.policy
-    try:
-        return call_value(ev, what.function, args, kwargs)
-    finally:
-        ev.tracer.policy = before
+ANSWERS: dict[type, Callable[..., Any]] = {
+    CallOf: lambda ev, what, args, kwargs: call_value(ev, what.function, args, kwargs),
+    Gate: lambda ev, what, args, kwargs: through_gate(ev, *args, **kwargs),
+    Rematerialised: _with("remat"),
+    Autocasted: _with("policy"),
+    Derivative: differentiate,
+    CustomGradient: custom_gradient,
+    Recomputed: recomputed,
+    CallOfModule: call_module,
+    Mapped: map_over,
+}
 
 
 def _call_method(ev, method, args, kwargs):

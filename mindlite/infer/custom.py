@@ -14,12 +14,12 @@ from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import J, custom_vjp, make_tuple
-from ..mindir.derivative import check_bprop, check_gradient
+from ..mindir.derivative import check_bprop, check_gradient, gradients_of_parts
 from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, cast, sum_to
 from .merging import fill
-from .program import by_python, own_exceptions
+from .program import at_once
 from .transforms import Subgraph, as_tensor, replace_leaves
 from .values import Box
 
@@ -27,9 +27,7 @@ from .values import Box
 def custom_gradient(ev, what, args, kwargs):
     """what.function(*args), whose gradient is what.bprop(*args, out, dout)."""
     if ev.concrete:
-        def run(*inside, **named):
-            return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
-        return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))
+        return at_once(ev, what, args, kwargs)
     name = getattr(what.bprop, "__qualname__", "bprop").replace("<locals>.", "")
     check_bprop(name, getattr(what.bprop, "signature", None) or inspect.signature(what.bprop), len(args))
 
@@ -72,9 +70,7 @@ def custom_gradient(ev, what, args, kwargs):
 def recomputed(ev, what, args, kwargs):
     """what.function(*args); its gradient runs it again."""
     if ev.concrete:
-        def run(*inside, **named):
-            return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
-        return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))
+        return at_once(ev, what, args, kwargs)
 
     def call(sub):
         inside = [replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args]
@@ -116,13 +112,7 @@ def _gradients_of(ev, name, arg, gradient):
         with interpreting(ev.tracer):
             made = cast(made, dtype=wanted.dtype) if to_cast else made
             return [sum_to(made, wanted.shape) if to_sum else made]
-    if isinstance(arg, (tuple, list)):
-        gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
-        return [g for a, d in zip(arg, gradient) for g in _gradients_of(ev, name, a, d)]
-    if isinstance(arg, dict):
-        return [g for key, a in arg.items()
-                for g in _gradients_of(ev, name, a, gradient.get(key) if isinstance(gradient, dict) else gradient)]
-    return []
+    return [g for part, dx in gradients_of_parts(name, arg, gradient) for g in _gradients_of(ev, name, part, dx)]
 
 
 def zeros(abstract):

@@ -276,6 +276,7 @@ class Evaluator:
         """Call a Python function whose source can be parsed."""
         with Stage("parse", self.users_place):
             graph = parse_function(function, self.fallback.marks)
+        self.fallback.left |= graph.left
         if config.mindspore_rules:
             refuse_undefined(graph, function)
         if not is_framework(function.__code__.co_filename):

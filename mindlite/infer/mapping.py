@@ -13,16 +13,13 @@ from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reshape
 from ..ops.random import drawn_inside
 from .merging import Slot, fill
-from .transforms import Subgraph, as_tensor, from_outside, is_data
-from .values import Box, rebuild
+from .transforms import Subgraph, as_tensor, from_outside, is_data, map_content
+from .values import Box
 
 
 def map_over(ev, what, args, kwargs):
     """vmap(f, in_axes, out_axes)(*args)"""
-    in_axes = what.in_axes
-    axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
-    if len(axes) != len(args):
-        raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
+    axes = axes_of_arguments(what.in_axes, args)
     used: list = []
     sizes: list = []
     places: dict = {}  # places: {what is mapped: its axis}
@@ -31,11 +28,7 @@ def map_over(ev, what, args, kwargs):
         inside = []
         for value, axis in zip(args, axes):
             inside.append(_enter(ev, sub, value, axis, used, sizes, places))
-        if not sizes:
-            raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
-        for size in sizes[1:]:
-            if size != sizes[0]:
-                raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
+        check_sizes(sizes)
         return ev.call(what.function, tuple(inside), kwargs)
     sub = Subgraph(ev, "vmap", call)
     if not what.may_draw and any("random" in getattr(node.fn, "traits", ()) for graph in sub.region.graph.reachable()
@@ -55,6 +48,23 @@ def map_over(ev, what, args, kwargs):
     sub.finish(results)
     return _parts(ev, sub.pattern, what.out_axes, result_axes, lambda x, axis: fill(x, results) if isinstance(x, Slot)
                   else _repeated(ev, x, axis, sizes[0]), sub.content)
+
+
+def axes_of_arguments(in_axes, args):
+    """in_axes for each argument. raises : ArgumentError where it names another number of them"""
+    axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    if len(axes) != len(args):
+        raise ArgumentError(f"vmap: in_axes names {len(axes)} arguments, {len(args)} were given")
+    return axes
+
+
+def check_sizes(sizes):
+    """raises : ArgumentError where no axis is mapped, ShapeError where the mapped axes differ in size"""
+    if not sizes:
+        raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
+    for size in sizes[1:]:
+        if size != sizes[0]:
+            raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
 
 
 def axes_of_parts(keys, axes, named):
@@ -89,19 +99,14 @@ def _parts(ev, value, axes, within, leaf, content):
 
     within : argument_axes or result_axes       content: the function that gives what is in a Box
     """
-    def inside(items, keys):
-        return [_parts(ev, v, a, within, leaf, content) for v, a in zip(items, within(keys, axes))]
     if type(value) in (list, dict):
         value = from_outside(ev, value)
-    if isinstance(value, Box):
-        items = content(value)
-        if value.kind == "dict":
-            keys = [key for key, _ in items]
-            return ev.new_box("dict", tuple(zip(keys, inside([v for _, v in items], keys))))
-        return ev.new_box(value.kind, tuple(inside(items, range(len(items)))))
-    if isinstance(value, tuple):
-        return rebuild(value, inside(value, range(len(value))))
-    return leaf(value, within(None, axes))
+    if not isinstance(value, (Box, tuple)):
+        return leaf(value, within(None, axes))
+    is_dict = isinstance(value, Box) and value.kind == "dict"
+    items = content(value) if isinstance(value, Box) else value
+    each = iter(within([key for key, _ in items] if is_dict else range(len(items)), axes))
+    return map_content(ev, lambda part: _parts(ev, part, next(each), within, leaf, content), value, content)
 
 
 def _repeated(ev, value, axis, size):

@@ -12,6 +12,7 @@ from ..mindir.constraints import require
 from ..mindir.file import Input, Output
 from ..mindir.graph import AnfNode
 from ..mindir.inline import inline, with_sizes
+from .kinds import parts_of, remade
 from .program import by_python
 from .transforms import as_tensor
 
@@ -103,10 +104,4 @@ def filled(pattern, outputs, given):
     """The result, with values in place of Outputs."""
     if isinstance(pattern, Output):
         return outputs[pattern.number] if pattern.input is None else given[pattern.input]
-    if isinstance(pattern, tuple):
-        return tuple([filled(p, outputs, given) for p in pattern])
-    if isinstance(pattern, list):
-        return [filled(p, outputs, given) for p in pattern]
-    if isinstance(pattern, dict):
-        return {k: filled(p, outputs, given) for k, p in pattern.items()}
-    return pattern
+    return remade(pattern, [filled(p, outputs, given) for p in parts_of(pattern)])

@@ -10,6 +10,7 @@ from collections import deque
 import numpy as np
 
 from ..common.location import is_framework
+from .kinds import parts_of
 
 _STDLIB = inspect.__file__.rsplit("/", 1)[0].rsplit("\\", 1)[0]
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
@@ -75,8 +76,7 @@ def guard_contents(ev, value):
 
 
 def _guard_containers(ev, value):
-    inner = value if isinstance(value, (tuple, list)) else tuple(value.values()) if isinstance(value, dict) else ()
-    return ev.guard_content(value) and all([_guard_containers(ev, v) for v in inner])
+    return ev.guard_content(value) and all([_guard_containers(ev, v) for v in parts_of(value)])
 
 
 def is_users_object(value):

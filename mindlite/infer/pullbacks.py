@@ -15,7 +15,7 @@ from ..mindir.inline import inline, with_sizes
 from ..mindir.primitive import interpreting
 from ..mindir.protocol import Derivative
 from ..ops.state import identity
-from .program import by_python, own_exceptions
+from .program import at_once
 from .transforms import GRADIENTS, Reversal, along, cotangents_of, following, replace_leaves, tangents_of
 
 
@@ -30,10 +30,7 @@ def _differentiate_at_once(ev, what, args, kwargs):
     """The function runs on values: its operators go on the tape of eager mode, its segments are recorded on the way."""
     if what.at_once is None:
         raise Refusal(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
-
-    def run(*inside, **named):
-        return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
-    return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))
+    return at_once(ev, what, args, kwargs)
 
 
 class Later:

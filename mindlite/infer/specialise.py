@@ -135,12 +135,22 @@ def leave_to_python(ev, refusal):
         return False
     wanted = list(refusal.statements)
     if location is not None:
-        wanted += [("statement", spot(location), n) for n in range(MAX_AROUND)]
+        wanted += statements_around(ev, spot(location))
     new = next((mark for mark in wanted if mark not in marks), None)
     if new is None or len(marks) >= MAX_MARKS:
         return False
     marks[new] = refusal.message
     return True
+
+
+def statements_around(ev, place):
+    """The marks of the statements around a place, the innermost first. Where one that was marked before is none of the
+    function's, nor is any behind it: in a lambda's expression, or in what Python calls."""
+    found = [n for around, n in ev.fallback.left if around == place]
+    for n in range(MAX_AROUND):
+        if ("statement", place, n) in ev.fallback.marks and n > max(found, default=-1):
+            return
+        yield "statement", place, n
 
 
 class Facts(list):

@@ -167,12 +167,13 @@ class Fallbacks:
     records   : the Records of the function      sites: the pieces of Python code in the graph
     keys      : of the records that were asked for      needed: (reason, key) of one that is missing
     construct : the name of the construct that is executed      asked: the key by which it has asked Python
+    left      : {(place, n)} of the marked statements that stand in what was executed
     """
 
     def __init__(self, fullgraph, records):
         self.fullgraph, self.records = fullgraph, records
         self.sites, self.keys, self.needed = [], set(), None
-        self.construct, self.asked = "", None
+        self.construct, self.asked, self.left = "", None, set()
 
     @property
     def marks(self):

@@ -4,6 +4,7 @@ Printed as in docs and errors: `f32[N, C]`, `i32[]`, `int`, `(f32[2], int=3)`.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..common.dim import Dim, Size, Symbol, product, symbols_of
@@ -93,12 +94,33 @@ class AbstractAny(Abstract):
         return "any"
 
 
+def dims_in(value: Any) -> list[Dim]:
+    """The Dims in an abstract, an attribute or a constant, in order."""
+    if isinstance(value, AbstractTensor):
+        return [size for size in value.shape if isinstance(size, Dim)]
+    if isinstance(value, AbstractScalar):
+        return dims_in(value.dim)
+    if isinstance(value, Dim):
+        return [value]
+    parts: Any = value.elements if isinstance(value, AbstractTuple) else value if isinstance(value, (tuple, list)) \
+        else (*value, *value.values()) if isinstance(value, dict) \
+        else (value.start, value.stop, value.step) if isinstance(value, slice) else ()
+    return [dim for part in parts for dim in dims_in(part)]
+
+
+def map_dims(change: Callable[[Dim], Any], value: Any) -> Any:
+    """An abstract, or an attribute, with change(dim) for each Dim in it."""
+    if isinstance(value, Dim):
+        return change(value)
+    if isinstance(value, AbstractTensor):
+        return AbstractTensor(value.dtype, map_dims(change, value.shape))
+    if isinstance(value, AbstractScalar):
+        return AbstractScalar(value.type, map_dims(change, value.dim))
+    if isinstance(value, AbstractTuple):
+        return AbstractTuple(map_dims(change, value.elements))
+    return tuple([map_dims(change, part) for part in value]) if type(value) is tuple else value
+
+
 def symbols_of_abstract(abstract: Abstract) -> set[Symbol]:
     """The Symbols in the sizes of an abstract."""
-    if isinstance(abstract, AbstractTensor):
-        return set().union(*map(symbols_of, abstract.shape))
-    if isinstance(abstract, AbstractScalar):
-        return symbols_of(abstract.dim) if isinstance(abstract.dim, Dim) else set()
-    if isinstance(abstract, AbstractTuple):
-        return set().union(*map(symbols_of_abstract, abstract.elements))
-    return set()
+    return set().union(*map(symbols_of, dims_in(abstract)))

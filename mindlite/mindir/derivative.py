@@ -198,6 +198,23 @@ def check_gradient(name: str, made: Any, wanted: Any) -> tuple[bool, bool]:
     return lead > 0 or bool(differ), cast
 
 
+def gradients_of_parts(name: str, arg: Any, gradient: Any) -> list[tuple[Any, Any]]:
+    """[(part, its gradient)] of a tuple, list or dict for which a user's bprop gave `gradient`, [] for what has no parts. One
+    gradient is that of every part; a key that is missing has none.
+
+    raises : GradientError where there are more or fewer gradients than parts
+    """
+    if isinstance(arg, dict):
+        return [(part, gradient.get(key) if isinstance(gradient, dict) else gradient) for key, part in arg.items()]
+    if not isinstance(arg, (tuple, list)):
+        return []
+    gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
+    if len(gradient) != len(arg):
+        raise GradientError(f"{name} gives {len(gradient)} gradients for an argument of {len(arg)} parts",
+                            hint="return a gradient, or None, for each part")
+    return list(zip(arg, gradient))
+
+
 def arrange(kind: str, value: Any, input_grads: Any, weight_grads: Any, options: dict[str, Any]) -> Any:
     """Put values and gradients into the form that the caller expects.
 

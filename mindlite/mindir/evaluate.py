@@ -15,7 +15,7 @@ import numpy as np
 from ..common.dim import Dim, Size, Symbol, evaluate, product, symbols_of
 from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.tensor import Tensor
-from .abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
+from .abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple, map_dims
 from .control import (J, Vmap, call, check, cond, custom_vjp, gate, make_tuple, port, segment, tape_new, tape_pop, tape_push,
                       tuple_getitem, undefined, while_loop)
 from .graph import AnfNode, CNode, FuncGraph, ValueNode
@@ -76,19 +76,12 @@ def _apply(node: CNode, args: Sequence[Any], symbols: dict[Symbol, int]) -> Any:
         raise InternalError(f"{prim.name} is a marker: expand it before the graph is run")
     if prim not in eval_rule:
         raise InternalError(f"{prim.name} has no eval rule")
-    out = eval_rule[prim](*args, **{name: _known(value, symbols) for name, value in attrs.items()})
+    out = eval_rule[prim](*args, **{name: map_dims(lambda size: evaluate(size, symbols), value) for name, value in attrs.items()})
     return out if isinstance(out, tuple) else _shaped(out)
 
 
 def _shaped(out: np.ndarray) -> np.ndarray:
     return np.asarray(out) if isinstance(out, np.generic) else out
-
-
-def _known(value: Any, symbols: dict[Symbol, int]) -> Any:
-    """An attribute with the sizes in it as ints."""
-    if isinstance(value, Dim):
-        return evaluate(value, symbols)
-    return tuple([_known(v, symbols) for v in value]) if type(value) is tuple else value
 
 
 # ---------------------------------------------------------------- control flow

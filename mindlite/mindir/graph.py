@@ -113,6 +113,7 @@ class FuncGraph:
     exit      : of a loop's header: the block after the loop, where `break` and the normal end meet, or None
     generator : True for a generator function
     names     : of an outermost function: {global name that it reads: Location of the first use}, but for those it assigns
+    left      : of an outermost function: {(place, n)} of its statements that are marked for Python: see parse_function
     """
 
     def __init__(self, name: str, origin: Origin = NOWHERE, kind: str = "function", parent: FuncGraph | None = None) -> None:
@@ -126,6 +127,7 @@ class FuncGraph:
         self.exit: FuncGraph | None = None
         self.generator = False
         self.names: dict[str, Location] = {}
+        self.left: set[tuple] = set()
 
     def __repr__(self) -> str:
         return f"<FuncGraph {self.name}>"

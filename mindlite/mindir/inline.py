@@ -7,7 +7,7 @@ from typing import Any
 from ..common.annotations import Function
 from ..common.dim import Dim, Symbol, substitute, symbols_of
 from ..common.location import Origin
-from .abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple, symbols_of_abstract
+from .abstract import AbstractTape, AbstractTuple, map_dims, symbols_of_abstract
 from .control import make_tuple, tuple_getitem, undefined
 from .graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 
@@ -62,17 +62,7 @@ def with_sizes(graph: FuncGraph, sizes: dict, whole: bool = True) -> FuncGraph:
     made: dict = {}
 
     def value(v):
-        if isinstance(v, Dim):
-            return substitute(v, {s: env[s] for s in symbols_of(v) if s in env})
-        if isinstance(v, FuncGraph):
-            return made[v]
-        if isinstance(v, AbstractTensor):
-            return AbstractTensor(v.dtype, value(v.shape))
-        if isinstance(v, AbstractScalar):
-            return AbstractScalar(v.type, value(v.dim))
-        if isinstance(v, AbstractTuple):
-            return AbstractTuple(value(v.elements))
-        return tuple(map(value, v)) if type(v) is tuple else v
+        return made[v] if isinstance(v, FuncGraph) else map_dims(lambda size: substitute(size, env), v)
 
     def operand(env, node):
         return ValueNode(value(node.value), value(node.abstract), node.origin) if isinstance(node, ValueNode) else env[node]

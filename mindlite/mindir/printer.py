@@ -30,7 +30,7 @@ from ..common.dtype import DType
 from ..common.location import Location, Origin
 from ..common.storage import DeviceArray
 from ..common.tensor import Parameter, Tensor
-from .abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from .abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple, dims_in
 from .graph import CNode, FuncGraph, ValueNode
 from .syntax import DICT_STAR, Syntax, Undefined, raise_, return_, switch
 
@@ -390,32 +390,10 @@ def _distinct(things: Any, name_of: Function) -> Any:
 
 def symbols_in(graphs: Sequence[FuncGraph]) -> list[Symbol]:
     """The Symbols in types, attributes and constants of the graphs, in the order in which they were made."""
-    found: set = set()
+    sizes: list = []
     for g in graphs:
         results = g.output.args if isinstance(g.output, CNode) else ()
         for node in (*g.parameters, *g.nodes, *(a for n in g.nodes for a in n.args), *results):
-            _symbols(node.abstract, found)
-            if isinstance(node, ValueNode):
-                _symbols(node.value, found)
-            if isinstance(node, CNode):
-                _symbols(tuple(node.attrs.values()), found)
-    return sorted(found, key=lambda s: s.number)
-
-
-def _symbols(value: Any, found: set[Symbol]) -> None:
-    """Add the Symbols in an abstract, a static value or a constant to `found`."""
-    if isinstance(value, Dim):
-        found |= symbols_of(value)
-    elif isinstance(value, AbstractTensor):
-        _symbols(value.shape, found)
-    elif isinstance(value, AbstractScalar):
-        _symbols(value.dim, found)
-    elif isinstance(value, AbstractTuple):
-        _symbols(value.elements, found)
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            _symbols(item, found)
-    elif isinstance(value, dict):
-        _symbols((*value.keys(), *value.values()), found)
-    elif isinstance(value, slice):
-        _symbols((value.start, value.stop, value.step), found)
+            more = node.value if isinstance(node, ValueNode) else node.attrs if isinstance(node, CNode) else None
+            sizes += dims_in(node.abstract) + dims_in(more)
+    return sorted(set().union(*map(symbols_of, sizes)), key=lambda s: s.number)

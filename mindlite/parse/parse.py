@@ -23,7 +23,7 @@ from ..mindir.graph import CNode, ValueNode
 from ..mindir.syntax import Undefined
 from .comprehensions import COMPREHENSIONS, loops
 from .expressions import EXPRESSIONS, suspend
-from .interpret import interpret_statement, leave_statement, why_left
+from .interpret import interpret_statement, leave_statement, statements_around, why_left
 from .read import read
 from .scope import Names, arguments_of
 from .ssa import SSA
@@ -58,6 +58,7 @@ def parse_function(fn, marks=()):
     parser = Parser(source, source.tree, names, SSA(), None, source.scope, left)
     graph = parser.function()
     parser.ssa.finish()
+    graph.left = {(place, n) for place, n in left if n < statements_around(parser, source.tree, place) - 1}
     graph.names = {name: location for name, location in parser.reads.items() if name not in names.assigned_globals()}
     key = id(code)
     if known is None or known[0]() is not code:

@@ -14,7 +14,7 @@ from ..common.storage import full_like
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..mindir.builder import constant
-from ..mindir.derivative import check_bprop, check_gradient
+from ..mindir.derivative import check_bprop, check_gradient, gradients_of_parts
 from ..mindir.hooks import replaced
 from ..mindir.protocol import Gate
 from ..ops.basic import cast, sum_to
@@ -110,13 +110,7 @@ def _gradients_of(name, arg, gradient):
         to_sum, to_cast = check_gradient(name, constant(gradient).abstract, constant(arg).abstract)
         gradient = cast(gradient, dtype=arg.dtype) if to_cast else gradient
         return [sum_to(gradient, arg.shape) if to_sum else gradient]
-    if isinstance(arg, (tuple, list)):
-        gradient = gradient if isinstance(gradient, (tuple, list)) else [gradient] * len(arg)
-        return [g for a, d in zip(arg, gradient) for g in _gradients_of(name, a, d)]
-    if isinstance(arg, dict):
-        return [g for key, a in arg.items()
-                for g in _gradients_of(name, a, gradient.get(key) if isinstance(gradient, dict) else gradient)]
-    return []
+    return [g for part, dx in gradients_of_parts(name, arg, gradient) for g in _gradients_of(name, part, dx)]
 
 
 def is_watched(values):

@@ -10,6 +10,7 @@ from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import ArgumentError, MindliteError, NameLookupError, Refusal, ShapeError
 from mindlite.common.tensor import Parameter
+from mindlite.fallback.record import Records
 from mindlite.infer.results import Container, Result
 from mindlite.infer.specialise import specialise
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor
@@ -395,3 +396,48 @@ def test_a_short_loop_is_written_out_in_all_and_explained():
     assert not nodes_of(f, f32(2), fn=while_loop)
     assert any("10 iterations of 2 operators" in reason for _, reason in specialised(f, f32(2)).reasons)
     assert len(nodes_of(longer, f32(2), fn=while_loop)) == 1
+
+
+# ------------------------------------------------------------------ how often a function is inferred
+
+@pytest.fixture
+def inferred(monkeypatch):
+    """[Names of the functions that were inferred, once for each time]."""
+    import mindlite.infer.specialise as module
+    names: list = []
+    infer = module.infer
+
+    def counted(ev, function, *args):
+        names.append(function.__name__)
+        return infer(ev, function, *args)
+    monkeypatch.setattr(module, "infer", counted)
+    return names
+
+
+def test_a_function_that_a_graph_can_say_is_inferred_once(inferred):
+    def f(x, n):
+        items = [x]
+        for i in range(n):
+            items.append(items[-1] * i if x.sum() > 0 else x)
+        return items[-1]
+    specialised(f, f32(2), 3)
+    assert inferred == ["f"]
+
+
+def test_no_statements_are_looked_for_where_there_is_none(inferred):
+    f = lambda n: n ** n  # noqa: E731
+    with pytest.raises(MindliteError, match="exponent that is known at run time only"):
+        specialised(f, AbstractScalar(int))
+    assert inferred == ["<lambda>"] * 2
+
+
+def test_a_statement_that_is_left_to_python_costs_one_more_inference(inferred):
+    def f(n):
+        if n > 1:
+            if n > 2:
+                n = n ** n
+        return n
+    records = Records()
+    with pytest.raises(Refusal):
+        specialise(f, (AbstractScalar(int),), {}, name="f", fallbacks=records)
+    assert inferred == ["f"] * 2                              # the second time it is known what Python has to do first

@@ -371,6 +371,21 @@ def test_a_bprop_with_the_wrong_number_of_gradients_is_refused():
         ms.grad(Wrong())(tensor(3), tensor(3))
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_bprop_gives_a_gradient_for_each_part_of_an_argument_in_both_modes(count):
+    class OfTwo(nn.Cell):
+        def construct(self, pair):
+            return pair[0] * pair[1]
+
+        def bprop(self, pair, out, dout):
+            return (dout,) * count,
+    cell = OfTwo()
+    slope = ms.grad(lambda x: cell((x, x)).sum())
+    for run in (slope, ms.jit(slope, fullgraph=True)):
+        with pytest.raises(GradientError, match=f"OfTwo.bprop gives {count} gradients for an argument of 2 parts"):
+            run(tensor(3))
+
+
 def test_a_bprop_that_does_not_take_the_inputs_the_result_and_its_cotangent_is_refused_in_both_modes():
     def bprops():
         yield lambda self, out: (out, out), "at least 2 params 'out' and 'dout', but got only 1"
