@@ -37,17 +37,14 @@ class Derived(Generic[P, R]):
         self._walks: collections.Counter = collections.Counter()
 
     def __mindir__(self):
-        return Derivative(self.function, self.kind, self.options, self._at_once)
-
-    def _at_once(self, function, args, kwargs):
-        if self.kind == "jvp":
-            return forward(function, args, kwargs)
-        return differentiate(function, self.kind, self.options, args, kwargs, self._walks)
+        return Derivative(self.function, self.kind, self.options)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if (self.kind == "jvp" or config.mode == GRAPH_MODE) and not is_interpreting():
             return call_compiled(self.compiled, args, kwargs)
-        return self._at_once(self.function, args, kwargs)
+        if self.kind == "jvp":
+            return forward(self.function, args, kwargs)
+        return differentiate(self.function, self.kind, self.options, args, kwargs, self._walks)
 
     @property
     def compiled(self):
@@ -272,14 +269,11 @@ class _Parted:
         self.function, self.kind, self.options = function, kind, options
 
     def __mindir__(self):
-        return Derivative(self.function, self.kind, self.options, self._at_once)
-
-    def _at_once(self, function, args, kwargs):
-        made = Pushforward(function, args[0]) if self.kind == "linearize" else Pullback(function, args, **self.options)
-        return made.value, (), _Later(made)
+        return Derivative(self.function, self.kind, self.options)
 
     def __call__(self, *args):
-        return self._at_once(self.function, args, {})
+        made = Pushforward(self.function, args[0]) if self.kind == "linearize" else Pullback(self.function, args, **self.options)
+        return made.value, (), _Later(made)
 
 
 class _Later:
@@ -289,7 +283,7 @@ class _Later:
         self.made = made
 
     def __mindir__(self):
-        return Derivative(self, "later", {}, lambda function, args, kwargs: self(*args))
+        return Derivative(self, "later")
 
     def __call__(self, kept, given):
         return self.made(*given) if isinstance(self.made, Pullback) else self.made(given)

@@ -57,7 +57,7 @@ def call_value(ev, fn, args, kwargs):
         return ask_python(ev, fn, args, "a function that is known at run time only", None, kwargs)
     if isinstance(fn, HookMethod):                           # what is registered may be Python's
         return HOOK_METHODS[fn.name](ev, fn.self, *args, **kwargs)
-    if not ev.concrete and asks_python(ev, fn, (args, kwargs)):
+    if asks_python(ev, fn, (args, kwargs)):
         name = getattr(fn, "__name__", None) or getattr(fn, "name", type(fn).__name__)
         return ask_python(ev, fn, args, f"{name} of an object that Python made", None, kwargs)
     if isinstance(fn, BoundMethod):
@@ -80,9 +80,9 @@ def call_value(ev, fn, args, kwargs):
             guard_contents(ev, args)
         return handler(ev, *taken_by(ev, handler, (ev,), args, kwargs), **kwargs)
     if isinstance(fn, types.MethodWrapperType) and isinstance(fn.__self__, BaseException) \
-            and fn.__name__ == "__init__" and not kwargs and not ev.concrete:
+            and fn.__name__ == "__init__" and not kwargs:
         return ev.write_place(Place("attr", fn.__self__, "args"), args)
-    if getattr(fn, "__func__", None) is TensorParameter.set_data and not ev.concrete:
+    if getattr(fn, "__func__", None) is TensorParameter.set_data:
         return _set_data(ev, fn.__self__, *args, **kwargs)
     if isinstance(fn, types.MethodType):
         if is_library_object(fn):                            # what it gives depends on what is in the object
@@ -167,7 +167,7 @@ def is_coroutine(fn):
 
 
 def _call_protocol(ev, fn, what, args, kwargs):
-    if hasattr(type(fn), "cell_version") and not ev.concrete:    # a Cell: its class's construct, its hooks, its casts
+    if hasattr(type(fn), "cell_version"):                        # a Cell: its class's construct, its hooks, its casts
         guard_class(ev, fn, "construct", type(fn).construct)
         ev.guard("protocol", fn, "construct", (fn.cell_version, what))
     with ev.inside_cell(fn):
@@ -337,7 +337,7 @@ def _run_or_fall_back(ev, fn, args, kwargs):
     name = getattr(fn, "__qualname__", None) or type(fn).__name__
     if isinstance(owner, CONTAINERS) and getattr(fn, "__name__", "") in CHANGERS:
         return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
-    known = not ev.concrete and is_known(fn) and not data_in((args, kwargs, owner), ev.store) \
+    known = is_known(fn) and not data_in((args, kwargs, owner), ev.store) \
         and not (isinstance(owner, str) and has_sizes((args, kwargs)))
     known = known and not any(map(is_users_object, leaves((args, tuple(kwargs.values())))))
     if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):

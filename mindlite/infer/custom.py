@@ -19,15 +19,12 @@ from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, cast, sum_to
 from .merging import fill
-from .program import at_once
 from .transforms import Subgraph, as_tensor, replace_leaves
 from .values import Box
 
 
 def custom_gradient(ev, what, args, kwargs):
     """what.function(*args), whose gradient is what.bprop(*args, out, dout)."""
-    if ev.concrete:
-        return at_once(ev, what, args, kwargs)
     name = getattr(what.bprop, "__qualname__", "bprop").replace("<locals>.", "")
     check_bprop(name, getattr(what.bprop, "signature", None) or inspect.signature(what.bprop), len(args))
 
@@ -69,9 +66,6 @@ def custom_gradient(ev, what, args, kwargs):
 
 def recomputed(ev, what, args, kwargs):
     """what.function(*args); its gradient runs it again."""
-    if ev.concrete:
-        return at_once(ev, what, args, kwargs)
-
     def call(sub):
         inside = [replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args]
         return ev.call(what.function, tuple(inside), kwargs)

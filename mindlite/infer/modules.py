@@ -13,7 +13,6 @@ from ..mindir.file import Input, Output
 from ..mindir.graph import AnfNode
 from ..mindir.inline import inline, with_sizes
 from .kinds import parts_of, remade
-from .program import by_python
 from .transforms import as_tensor
 
 
@@ -24,8 +23,6 @@ def call_module(ev, what, args, kwargs):
     """
     module = what.module
     args = ev.unbox(args)
-    if ev.concrete:
-        return by_python(ev, what.at_once, *args, **kwargs)
     given = tensors_of(module, args, kwargs)
     values, operands = iter(given), []
     sizes: dict = {}

@@ -131,10 +131,3 @@ def own_exceptions(fn, *args):
         return fn(*args)
     except Raises as raised:
         raise raised.exception
-
-
-def at_once(ev, what, args, kwargs):
-    """What eager mode gives for a transformed function, whose code goes on being executed construct by construct."""
-    def run(*inside, **named):
-        return ev.unbox(own_exceptions(ev.call, what.function, inside, named))
-    return by_python(ev, what.at_once, run, ev.unbox(args), ev.unbox(kwargs))

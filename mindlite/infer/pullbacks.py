@@ -7,7 +7,6 @@ is given pulls cotangents back, or pushes tangents, later and as often as it is 
 The graph under the marker computes f's values again, and equal nodes are merged. What f does besides computing (it prints,
 appends, assigns) is done at its call, once, as in eager mode: ad leaves it out of "pull" and "push".
 """
-from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import J
 from ..mindir.derivative import in_order
@@ -15,22 +14,12 @@ from ..mindir.inline import inline, with_sizes
 from ..mindir.primitive import interpreting
 from ..mindir.protocol import Derivative
 from ..ops.state import identity
-from .program import at_once
 from .transforms import GRADIENTS, Reversal, along, cotangents_of, following, replace_leaves, tangents_of
 
 
 def differentiate(ev, what, args, kwargs):
     """grad(f)(*args), value_and_grad, jvp, vjp, linearize, and what the last two gave."""
-    if ev.concrete:
-        return _differentiate_at_once(ev, what, args, kwargs)
     return KINDS[what.kind](ev, what.function, what.options, args, kwargs)
-
-
-def _differentiate_at_once(ev, what, args, kwargs):
-    """The function runs on values: its operators go on the tape of eager mode, its segments are recorded on the way."""
-    if what.at_once is None:
-        raise Refusal(f"{what.kind}: a part of the function runs in Python, which forward mode cannot follow")
-    return at_once(ev, what, args, kwargs)
 
 
 class Later:

@@ -37,12 +37,10 @@ class Derivative:
              cotangents or tangents)
     options: grad_position (None, int, tuple), weights (None, Parameter, sequence), has_aux, return_ids, sens_param, numbers,
              again (the function has run before: its effects are left out) ..
-    at_once: (function, args, kwargs) -> the derivative of another function in eager mode; None where there is no such way
     """
     function: Any
     kind: str
     options: dict = field(default_factory=dict)
-    at_once: Any = None
 
 
 @dataclass(frozen=True)
@@ -91,12 +89,8 @@ class Gate:
 
 @dataclass(frozen=True)
 class CallOfModule:
-    """Calling the object is executing a typed graph, a mindir.file.Module.
-
-    at_once: (*args) -> its result in eager mode
-    """
+    """Calling the object is executing a typed graph, a mindir.file.Module."""
     module: Any
-    at_once: Any
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class ModuleFunction:
         self.compiled = JitFunction(_Reference(self), name=module.name)
 
     def __mindir__(self) -> CallOfModule:
-        return CallOfModule(self.module, self)
+        return CallOfModule(self.module)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors_of(self.module, args, kwargs)
