@@ -94,6 +94,10 @@ class Node:
         """The opening of an error."""
         return f"{self.label()} failed."
 
+    def file_of(self, sample: int) -> str | None:
+        """The file that a sample comes from, where that is known."""
+        return None
+
 
 class Run:
     """One iterator's way through a tree of datasets.
@@ -217,12 +221,17 @@ class Run:
 
     def origin(self, description: Any) -> str:
         """", sample 5 of ImageFolderDataset, cat/5.jpg": where a described row comes from; "" if that is not known."""
+        found = self._source_of(description)
+        return "" if found is None else ", " + found[0].describe(found[1])
+
+    def _source_of(self, description: Any) -> tuple[Node, int] | None:
+        """(source, number of its sample) that a described row comes from, where that is known."""
         while type(description) is tuple and len(description) == 2 and isinstance(description[0], int):
             node, payload = self.nodes[description[0]], description[1]
             if not node.children:
-                return ", " + node.describe(payload[1])
+                return node, payload[1]
             description = payload[2] if type(payload) is tuple and len(payload) == 3 else payload
-        return ""
+        return None
 
     def failed(self, error: Exception, node: Node, sample: int, operation: int | None = None, below: Any = None) -> Exception:
         """What is raised for an exception of a user's function, of an operation or of a file: it names the sample.
@@ -235,7 +244,10 @@ class Run:
         told = str(error) if isinstance(error, MindliteError) else f"{type(error).__name__}: {error}"
         first, _, rest = told.partition("\n")
         place = node.describe(sample, operation) + self.origin(below)
-        text = f"{node.failing(operation)} Error description:\n{first}\n      {place}"
+        source = self._source_of(below)
+        file = None if source is None or isinstance(source[1], list) else source[0].file_of(source[1])
+        opening = f"{node.failing(operation)} The corresponding data file is: {file}." if file else node.failing(operation)
+        text = f"{opening} Error description:\n{first}\n      {place}"
         if rest:
             text += "\n" + rest
         location = where or node.made_at

@@ -13,7 +13,7 @@ import sys
 import types
 
 from ..common.errors import MissingAttributeError, user_location
-from .names import CLOSED, MODULES
+from .names import CLOSED, MODULES, REFUSED
 
 PACKAGE = __name__.rpartition(".")[0]
 
@@ -68,7 +68,8 @@ class Names:
 
     def _missing(self, name, asker):
         """The error for a name that is not here; asker: the frame that reads it."""
-        error = MissingAttributeError(f"module {self.module!r} has no attribute {name!r}: mindlite does not have it",
+        why = f" ({REFUSED[name]})" if name in REFUSED else ""
+        error = MissingAttributeError(f"module {self.module!r} has no attribute {name!r}: mindlite does not have it{why}",
                                       wanted=name, among=self.all).at(user_location())
         if asker.f_code.co_code[asker.f_lasti] != dis.opmap["IMPORT_FROM"]:
             return error

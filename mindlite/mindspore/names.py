@@ -81,6 +81,21 @@ _RUNTIME = (
     "set_cpu_affinity", "set_cur_stream", "set_kernel_launch_group", "set_memory", "synchronize")
 
 
+# names that are not built, and why: the error for them says it
+_OF_ASCEND = {
+    "an Ascend device's cores, streams or memory pool": (
+        "get_device_limit", "get_stream_limit", "reset_stream_limit", "set_device_limit", "set_stream_limit", "StreamLimitCtx",
+        "memory_replay", "MemPool", "PluggableAllocator", "use_mem_pool", "set_kernel_launch_capture"),
+    "checks and repair of Ascend clusters": (
+        "TrainFaultTolerance", "OptTFTWrapper", "TFTCommValue", "RSCPluginHandle", "get_sdc_detect_result", "sdc_detect_start",
+        "sdc_detect_stop", "stress_detect"),
+    "its matrices are inverted by Ascend's kernels": ("thor",),
+    "sums between groups of eight Ascend devices": ("AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"),
+    "a client of MindSpore's cache server": ("DatasetCache",),
+    "it reads Huawei's cloud storage": ("OBSMindDataset",),
+    "Ascend's video decoder": ("VideoFrameDvpp",)}
+REFUSED = {name: why for why, names in _OF_ASCEND.items() for name in names}
+
 CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ alone
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),

@@ -452,6 +452,25 @@ def test_no_byte_of_a_record_file_can_change_unseen(tmp_path):
         assert found == expected[:len(found)] and size in (len(original) * k // 3 for k in (1, 2)), "a whole number of records"
 
 
+@pytest.mark.parametrize("words, given", [
+    ("sampler and shuffle cannot", {"sampler": ds.SequentialSampler(), "shuffle": False}),
+    ("sampler and sharding cannot", {"sampler": ds.SequentialSampler(), "num_shards": 2, "shard_id": 0}),
+    ("sampler and num_samples cannot", {"sampler": ds.SequentialSampler(), "num_samples": 1}),
+    ("requires shard_id as well", {"num_shards": 2}), ("shard_id is specified but num_shards is not", {"shard_id": 0})])
+def test_arguments_of_a_source_that_exclude_each_other_are_refused(tmp_path, words, given):
+    with pytest.raises(RuntimeError, match=words):
+        ds.MnistDataset(_mnist(tmp_path), **given)
+    with pytest.raises(ValueError, match="shard_id is not within the required interval of .0, 1"):
+        ds.MnistDataset(_mnist(tmp_path), num_shards=2, shard_id=2)
+
+
+def test_an_error_in_a_map_names_the_file_of_the_sample(tmp_path):
+    def broken(image):
+        raise KeyError("no")
+    with pytest.raises(RuntimeError, match=r"\[PyFunc\] failed. The corresponding data file is: .*cat.0.jpg. Error description"):
+        rows(ds.ImageFolderDataset(_folders(tmp_path), shuffle=False, extensions=[".jpg"]).map(broken, ["image"]))
+
+
 def test_faces_come_as_persons_or_as_pairs_of_one_person_or_two(tmp_path):
     directory = _lfw(tmp_path)
     assert [row[1] for row in rows(ds.LFWDataset(directory, shuffle=False))] == [0, 0, 1]
@@ -469,7 +488,7 @@ def test_streets_have_masks_or_polygons(tmp_path):
     assert rows(ds.CityscapesDataset(directory, "val", task="polygon"))[0][1] == '{"objects":[]}'
     with pytest.raises(RuntimeError, match="instanceIds.png does not exist"):
         ds.CityscapesDataset(directory, "val")
-    with pytest.raises(TypeError, match="no usage 'test'"):
+    with pytest.raises(ValueError, match="valid set of .'train', 'train_extra', 'val', 'all'"):
         ds.CityscapesDataset(directory, "test", "coarse")
 
 

@@ -12,8 +12,8 @@ from mindlite.mindspore import context
 from mindlite.mindspore import dtype as mstype
 from mindlite.mindspore.common.api import _cell_graph_executor, _pynative_executor
 from mindlite.mindspore.common.initializer import initializer
-from mindlite.mindspore.modules import exists
-from mindlite.mindspore.names import MODULES
+from mindlite.mindspore.modules import Names, exists
+from mindlite.mindspore.names import MODULES, REFUSED
 from mindlite.mindspore.ops import composite as C
 from mindlite.mindspore.ops import functional as F
 from mindlite.mindspore.ops import operations as P
@@ -290,3 +290,16 @@ def test_the_dtype_of_a_python_object():
     assert found == [mstype.bool_, mstype.int64, mstype.float64, mstype.complex128, mstype.float16, mstype.float32]
     with pytest.raises(TypeError, match="a number or a Tensor"):
         ms.get_py_obj_dtype("1")
+
+
+@pytest.mark.parametrize("path, name, why", [("nn", "thor", "inverted by Ascend"), ("dataset", "DatasetCache", "cache server"),
+                                             ("runtime", "MemPool", "memory pool"), ("utils", "sdc_detect_start", "clusters")])
+def test_a_name_that_is_refused_says_why(path, name, why):
+    module = importlib.import_module(f"mindlite.mindspore.{path}")
+    with pytest.raises(AttributeError, match=f"{name}.*mindlite does not have it .*{why}"):
+        getattr(module, name)
+
+
+def test_no_name_that_mindlite_has_is_refused():
+    for path in MODULES:
+        assert not set(Names(path).all()) & set(REFUSED), path

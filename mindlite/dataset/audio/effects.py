@@ -57,7 +57,8 @@ def Flanger(waveform, /, sample_rate, delay=0.0, depth=2.0, regen=0.0, width=71.
             bend = (third - first) / 2 - (second - first)
             last = first + (bend * part + second - first - bend) * part
         out[:, :, n] = data[:, :, n] * own + last * echo
-    return np.clip(out, -1, 1).astype(wave.dtype).reshape(wave.shape)
+    kind = np.asarray(waveform).dtype                        # whole numbers stay whole, as MindSpore leaves them
+    return np.clip(out, -1, 1).astype(kind if kind.kind in "iu" else wave.dtype).reshape(wave.shape)
 
 
 @operation(sample_rate=whole(-2 ** 31), gain_in=number(0, 1), gain_out=number(0, 1e9), delay_ms=number(0, 5.0),

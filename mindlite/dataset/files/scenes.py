@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from ...common.errors import ArgumentError
+from ...common.errors import ArgumentError, ValueRangeError
 from ..vision.formats import opened
 from .images import _by_folder, _listed
 from .table import BadFileError, Samples, file, files_below, folder, lines, picture, raw, source, subfolders, uint32
@@ -78,17 +78,18 @@ def WIDERFaceDataset(dataset_dir, usage=None, *, decode=False):
 _TASKS = {"instance": "instanceIds.png", "semantic": "labelIds.png", "color": "color.png", "polygon": "polygons.json"}
 
 
-@source("image", "task", usage=("train", "test", "val", "train_extra", "all"), quality_mode=("fine", "coarse"),
-        task=tuple(_TASKS))
+@source("image", "task", quality_mode=("fine", "coarse"), task=tuple(_TASKS))
 def CityscapesDataset(dataset_dir, usage="train", quality_mode="fine", task="instance", *, decode=None):
     """Cityscapes (Cordts et al. 2016): image, task: the mask of the instances, classes or colours, or polygons as JSON.
 
     usage : "train", "test", "val" or "all" of fine masks; "train", "train_extra", "val" or "all" of coarse ones
     """
     directory, fine = folder(dataset_dir), quality_mode == "fine"
-    parts = ["train", "test" if fine else "train_extra", "val"]
+    parts = ["train", "test", "val"] if fine else ["train", "train_extra", "val"]
+    if not isinstance(usage, str):
+        raise ArgumentError(f"Argument usage with value {usage} is not of type [<class 'str'>], but got {type(usage)}.")
     if usage not in (*parts, "all"):
-        raise ArgumentError(f"CityscapesDataset: quality_mode {quality_mode!r} has no usage {usage!r}", hint=", ".join(parts))
+        raise ValueRangeError(f"Input usage is not within the valid set of {[*parts, 'all']}.")
     words = ("gtFine" if fine else "gtCoarse"), parts if usage == "all" else [usage]
     found = []
     for part in words[1]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.errors import ValueRangeError
+from ...common.errors import ArgumentError, ValueRangeError
 from .table import BadFileError, Samples, file, files_below, folder, int32, lines, source, subfolders
 
 
@@ -146,6 +146,10 @@ def TedliumDataset(dataset_dir, release, usage=None, extensions=None):
     """
     directory = folder(dataset_dir)
     usages = ("all",) if release == "release3" else ("train", "test", "dev", "all")
+    if not isinstance(release, str):
+        raise ArgumentError(f"Argument release with value {release} is not of type [<class 'str'>], but got {type(release)}.")
+    if usage is not None and not isinstance(usage, str):
+        raise ArgumentError(f"Argument usage with value {usage} is not of type [<class 'str'>], but got {type(usage)}.")
     if usage not in (None, *usages):
         raise ValueRangeError(f"Input usage is not within the valid set of {list(usages)}.")
     if extensions not in (None, ".sph"):

@@ -29,6 +29,10 @@ class BadFileError(FileFormatError, RuntimeError):
     """A file of a dataset that is missing, damaged, or of another format."""
 
 
+class ConflictError(ValueRangeError, RuntimeError):
+    """Arguments of a source that contradict each other."""
+
+
 class Samples:
     """What a function of the table gives.
 
@@ -123,6 +127,9 @@ class FileSource(Source):
         file = f", {self.found.files[sample]}" if self.found.files is not None else ""
         return f"sample {sample} of {self.label()}{file}"
 
+    def file_of(self, sample: int) -> str | None:
+        return self.found.files[sample] if self.found.files is not None else None
+
     def failing(self, operation: int | None) -> str:
         return f"{self.label()} failed to read a sample."
 
@@ -195,8 +202,27 @@ def _check(name: str, given: dict, allowed: dict) -> None:
         whole_number(given["num_samples"], "num_samples", 0, 2 ** 63 - 1)
 
 
+def refuse_contradictions(given: dict) -> None:
+    """raises : ConflictError for arguments that exclude each other or want another one, ValueRangeError for a shard's number"""
+    shards, shard = given["num_shards"], given["shard_id"]
+    if given.get("sampler") is not None:
+        others = {"shuffle": given["shuffle"], "sharding": shards if shard is None else shard,
+                  "num_samples": given["num_samples"]}
+        for word, value in others.items():
+            if value is not None:
+                raise ConflictError(f"sampler and {word} cannot be specified at the same time.")
+    if shards is None and shard is not None:
+        raise ConflictError("shard_id is specified but num_shards is not.")
+    if shards is not None:
+        whole_number(shards, "num_shards", 1, 2 ** 31 - 1)
+        if shard is None:
+            raise ConflictError("num_shards is specified and currently requires shard_id as well.")
+        whole_number(shard, "shard_id", 0, shards - 1)
+
+
 def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
     count, shuffle, shards, shard = (given[name] for name in ("num_samples", "shuffle", "num_shards", "shard_id"))
+    refuse_contradictions(given)
     if not text:
         return select_sampler(count, given["sampler"], shuffle, shards, shard)
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):

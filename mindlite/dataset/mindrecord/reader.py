@@ -278,6 +278,9 @@ class MindDataset(Source):
         number, row = self.rows.places[sample]
         return f"sample {sample} of {self.label()}, row {row} of {self.rows.files[number].path}"
 
+    def file_of(self, sample: int) -> str | None:
+        return self.rows.files[self.rows.places[sample][0]].path if sample < len(self.rows) else None
+
     def failing(self, operation: int | None) -> str:
         return "MindDataset failed to read a sample."
 
