@@ -21,8 +21,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class _Shown:
+    """An attribute of a Primitive that is made when help or an editor asks for it; the class Primitive has its own."""
+
+    def __init__(self, make: Callable[..., Any], own: Any = None) -> None:
+        self.make, self.own = make, own
+
+    def __get__(self, prim: Any, cls: type) -> Any:
+        if prim is not None:
+            return self.make(prim)
+        if self.own is None:
+            raise AttributeError("__signature__")
+        return self.own
+
+
 class Primitive(Generic[P, R]):
-    """An operator: name, inputs, attrs, traits, doc. `parameters_of(function)` gives inputs and attrs as a function has them.
+    """An operator: name, inputs, attrs, traits, doc, which help shows below the call.
+
+    `parameters_of(function)` gives inputs and attrs as a function has them.
 
     inputs : names of the positional parameters, the arrays; a name that starts with * takes any number
     attrs  : {name: default} of the keyword-only parameters, static values
@@ -36,7 +52,7 @@ class Primitive(Generic[P, R]):
 
     def __init__(self, name: str, inputs: tuple[str, ...], attrs: dict[str, Any], *, traits: Any = (), doc: str = "",
                  prepare: Function | None = None, origin: tuple[str, int] | None = None) -> None:
-        self.name, self.inputs, self.attrs, self.traits, self.__doc__ = name, inputs, attrs, frozenset(traits), doc
+        self.name, self.inputs, self.attrs, self.traits, self.doc = name, inputs, attrs, frozenset(traits), doc
         self.prepare, self.origin, self.native, self.plans = prepare, origin, None, None
         self.variadic = any(name.startswith("*") for name in self.inputs)
 
@@ -48,6 +64,11 @@ class Primitive(Generic[P, R]):
             *(kind(name.lstrip("*"), kind.VAR_POSITIONAL if name.startswith("*") else kind.POSITIONAL_OR_KEYWORD)
               for name in self.inputs),
             *(kind(name, kind.KEYWORD_ONLY, default=default) for name, default in self.attrs.items())])
+
+    def shown(self) -> str:
+        """The text of help: the call, as attributes may be given by their place too, and what was declared."""
+        attrs = [name if default is inspect.Parameter.empty else f"{name}={default!r}" for name, default in self.attrs.items()]
+        return f"{self.name}({', '.join([*self.inputs, *attrs])})\n\n{inspect.cleandoc(self.doc)}"
 
     def __repr__(self) -> str:
         return f"<Primitive {self.name}>"
@@ -101,6 +122,9 @@ class Primitive(Generic[P, R]):
                 attrs[name] = default
         return tuple(args), attrs
 
+
+setattr(Primitive, "__doc__", _Shown(Primitive.shown, Primitive.__doc__))
+setattr(Primitive, "__signature__", _Shown(lambda prim: prim.signature))
 
 PRIMITIVES: dict = {}
 HOMES: dict = {}                # {name: module} of primitives whose module is imported when they are asked for

@@ -12,7 +12,7 @@ from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..ops.define import as_operand, cast_to, dtype_of, is_array
-from ..ops.methods import METHODS
+from ..ops.methods import METHODS, doc_of
 from ..ops.scalar import tensor_to_scalar
 from .define import publisher
 
@@ -23,14 +23,14 @@ _public = publisher(globals())
 def _of_one(name, function, doc=None):
     def call(input):
         return function(as_operand(input))
-    call.__doc__ = doc or getattr(function, "__doc__", None)
+    call.__doc__ = doc or doc_of(function)
     _public(call, name)
 
 
 def _of_two(name, function, doc=None):
     def call(input, other):
         return function(input, other)
-    call.__doc__ = doc or getattr(function, "__doc__", None)
+    call.__doc__ = doc or doc_of(function)
     _public(call, name)
 
 
@@ -38,15 +38,15 @@ for _name in ("abs acos acosh arccos arccosh arcsinh arctan arctanh asin asinh a
               "expm1 floor frac imag inverse isfinite isinf log log10 log1p log2 logical_not neg negative real "
               "reciprocal rsqrt sigmoid sin sinh sqrt square tan tanh trunc bitwise_not").split():
     _of_one(_name, getattr(ops, _name))
-for _name, _function in {"fix": ops.trunc, "isneginf": METHODS["isneginf"], "sinc": METHODS["sinc"], "trace": METHODS["trace"],
-                         "ravel": ops.ravel, "t": METHODS["t"]}.items():
+for _name, _function in {"fix": ops.trunc, "isneginf": ops.isneginf, "sinc": ops.sinc, "trace": ops.trace,
+                         "ravel": ops.ravel, "t": ops.t}.items():
     _of_one(_name, _function)
 for _name in ("arctan2 atan2 bitwise_and bitwise_or bitwise_xor bmm dot eq floor_divide fmod ge greater greater_equal gt le less "
               "less_equal logaddexp logical_and logical_or logical_xor lt matmul maximum minimum mul ne not_equal "
               "remainder").split():
     _of_two(_name, getattr(ops, _name))
-for _name, _function in {"gcd": METHODS["gcd"], "logaddexp2": METHODS["logaddexp2"], "xlogy": METHODS["xlogy"]}.items():
-    _of_two(_name, _function)
+for _name in "gcd", "logaddexp2", "xlogy":
+    _of_two(_name, getattr(ops, _name))
 
 
 @_public

@@ -142,7 +142,7 @@ if TYPE_CHECKING:                                # what `later` imports, and wha
                                  _matrix_power as matrix_power, _numel as numel, _rot90 as rot90, _scatter as scatter,
                                  _select_scatter as select_scatter, _slice_scatter as slice_scatter, _t as t)
     from .state import stop_gradient as detach
-    from .tensor_methods import _is_float as is_floating_point
+    from .tensor_methods import _is_floating_point as is_floating_point
     operations: types.ModuleType
 
 globals().update({_name: _function for _name, _function in FUNCTIONS.items()

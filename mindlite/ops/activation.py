@@ -83,7 +83,13 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def selu(input_x: TensorLike) -> Tensor:
-    """scale * elu(input_x, alpha) with the constants that keep mean and variance. source : Klambauer et al. 2017"""
+    """scale * input_x where it is positive, else scale * alpha * (exp(input_x) - 1), with the constants that keep mean and
+    variance.
+
+    input_x : float[...]; integers and bools count as float32
+    raises  : DTypeError for complex numbers
+    source  : Klambauer et al. 2017, equations 2 and 14
+    """
     return elu(input_x, alpha=_SELU_ALPHA) * _SELU_SCALE
 
 
@@ -123,7 +129,11 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def threshold(input: TensorLike, thr: float, value: float) -> Tensor:
-    """input where it is above thr, else value."""
+    """input where it is above thr, else value.
+
+    input  : float[...]; integers and bools count as float32;     thr, value : numbers
+    raises : DTypeError for complex numbers
+    """
     return where(greater(input, thr), input, value)
 
 
@@ -161,7 +171,12 @@ def _smooth(function):
 
 @_smooth
 def silu(input: TensorLike) -> Tensor:
-    """input * sigmoid(input). source : Elfwing et al. 2017"""
+    """input * sigmoid(input).
+
+    input  : float[...]; integers and bools count as float32
+    raises : DTypeError for complex numbers
+    source : Elfwing et al. 2017
+    """
     return input * sigmoid(input)
 
 
@@ -197,7 +212,12 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 @_smooth
 def mish(input: TensorLike) -> Tensor:
-    """input * tanh(softplus(input)). source : Misra 2019"""
+    """input * tanh(softplus(input)).
+
+    input  : float[...]; integers and bools count as float32
+    raises : DTypeError for complex numbers
+    source : Misra 2019
+    """
     return input * tanh(softplus(input, beta=1, threshold=float("inf")))
 
 
@@ -262,13 +282,22 @@ _bent(hardswish, lambda t, x, out: t * where(less_equal(x, -3), 0, where(greater
 
 @_smooth
 def softsign(x: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    x      : float[...]; integers and bools count as float32
+    raises : DTypeError for complex numbers
+    source : Turian et al. 2009
+    """
     return x / (abs(x) + 1)
 
 
 @_smooth
 def tanhshrink(input: TensorLike) -> Tensor:
-    """input - tanh(input)."""
+    """input - tanh(input).
+
+    input  : float[...]; integers and bools count as float32
+    raises : DTypeError for complex numbers
+    """
     return input - tanh(input)
 
 
@@ -368,7 +397,12 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
 
 
 def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
-    """softmax(-x)."""
+    """softmax(-x): exp(-x) / sum(exp(-x)) along `axis`.
+
+    x      : float[...]; integers count as float32
+    axis   : int;     dtype : in which it is computed, or None for that of x
+    raises : DTypeError for bool and complex, ValueRangeError for an axis outside
+    """
     return softmax(-x, axis, dtype=dtype)
 
 

@@ -16,6 +16,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .basic import broadcast_to, cast
 from .complex_numbers import imag, real
+from .axes import as_known_int
 from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, to_float
 from .elementary import log, sqrt
 from .logic import equal, greater, greater_equal, less, logical_and, where
@@ -299,7 +300,13 @@ def round_half_even(input):
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """input rounded to `decimals` places, halves to even; gradient zero."""
+    """input rounded to `decimals` places, halves to even; gradient zero.
+
+    input    : Tensor of any dtype but bool and complex
+    decimals : int; negative ones round to tens, hundreds, .. ; other than 0: integers become float32
+    raises   : DTypeError for bool and complex, ArgumentError for decimals that are no int
+    """
+    decimals = as_known_int("round", decimals)
     if decimals == 0:
         return round_half_even(input)
     scale = 10.0 ** decimals

@@ -76,6 +76,18 @@ def as_size(name, value, least=0):
     raise ArgumentError(f"{name}: a size is an int, not {type(value).__name__}", note=repr(value)[:80])
 
 
+def as_known_int(name, value):
+    """An int given by the user that decides what is computed, so that a graph cannot leave it open.
+
+    raises : ArgumentError for what is no int, Refusal for one that is known at run time only
+    """
+    if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar):
+        value = value.value if isinstance(value, ValueNode) else value.abstract.dim
+    if value is None or isinstance(value, (AnfNode, Dim)):
+        raise Refusal(f"{name}: a number that decides what is computed is known at run time only")
+    return as_size(name, value)
+
+
 def size_of_run(value, number, *what, least=0):
     """The Dim of a number that is known at run time only: one Symbol for all that a graph computes of `value` alike.
 

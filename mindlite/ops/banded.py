@@ -54,11 +54,16 @@ def _places(name, rows, columns, k, align):
 
 
 def matrix_diag_part(x: Tensor, k: Any, padding_value: float, align: str = "RIGHT_LEFT") -> Tensor:
-    """The diagonals k of x[.., m, n]: [.., diagonals, longest], or [.., longest] for one.
+    """The diagonals k of matrices.
 
-    k             : the number of a diagonal (above the main one positive), or (lowest, highest)
-    padding_value : stands where a diagonal is shorter than the longest
-    raises        : ValueRangeError for diagonals that the matrix does not have
+    x             : Tensor [.., M, N] of any dtype
+    k             : int, the number of a diagonal (above the main one positive), or (lowest, highest)
+    padding_value : number, which stands where a diagonal is shorter than the longest
+    align         : "RIGHT_LEFT" and so on: where a shorter diagonal stands in its row, those above the main one and those
+                    below it
+    out           : [.., diagonals, longest], or [.., longest] for one
+    raises        : ValueRangeError for diagonals that the matrix does not have and another align, ShapeError for fewer than
+                    two axes
     """
     x = as_operand(x)
     if x.ndim < 2:
@@ -88,7 +93,14 @@ def _written(x, name, diagonal, k, align):
 
 
 def matrix_set_diag(x: Tensor, diagonal: TensorLike, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
-    """x[.., m, n] with its diagonals k replaced by `diagonal`, which has the form that matrix_diag_part gives."""
+    """Matrices with their diagonals k replaced.
+
+    x        : Tensor [.., M, N] of any dtype
+    diagonal : [.., longest], or [.., diagonals, longest] for several, as matrix_diag_part gives it; converted to the dtype of x
+    k        : int, the number of a diagonal (above the main one positive), or (lowest, highest)
+    align    : "RIGHT_LEFT" and so on: where a shorter diagonal stands in its row, those above the main one and those below it
+    raises   : ValueRangeError for diagonals that the matrix does not have and another align, ShapeError for another diagonal
+    """
     x = as_operand(x)
     if x.ndim < 2:
         raise ShapeError("matrix_set_diag: a matrix has two axes", note=f"x: {list(x.shape)}")
@@ -97,11 +109,19 @@ def matrix_set_diag(x: Tensor, diagonal: TensorLike, k: Any = 0, align: str = "R
 
 def matrix_diag(x: Tensor, k: Any = 0, num_rows: int = -1, num_cols: int = -1, padding_value: float = 0,
                 align: str = "RIGHT_LEFT") -> Tensor:
-    """Matrices with the diagonals k made of x[.., longest] (for several x[.., diagonals, longest]), padding_value elsewhere.
+    """Matrices with the diagonals k made of the rows of x, padding_value elsewhere.
 
-    num_rows, num_cols : sizes of the matrices; -1: as small as they can be
+    x                  : Tensor [.., longest], or [.., diagonals, longest] for several
+    k                  : int, the number of a diagonal (above the main one positive), or (lowest, highest)
+    num_rows, num_cols : ints, the sizes of the matrices; -1: as small as they can be
+    padding_value      : number
+    align              : "RIGHT_LEFT" and so on: where a shorter diagonal stands in its row, those above the main one and those
+                         below it
+    raises             : ValueRangeError for k in the wrong order and another align, ShapeError for sizes that do not fit
     """
     x = as_operand(x)
+    if not x.ndim:
+        raise ShapeError("matrix_diag: a tensor of one or more axes is wanted")
     lower, upper = _band("matrix_diag", k, align)
     if lower == upper == 0 and num_rows == num_cols == -1 and isinstance(padding_value, int) and padding_value == 0:
         return reshape(x, shape=tuple(x.shape) + (1,)) * eye(x.shape[-1], x.shape[-1], dtype_of(x))

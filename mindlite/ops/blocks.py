@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..common.annotations import Ints
+from ..common.dim import compare
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
@@ -32,8 +33,15 @@ def _picture(name, x, least=3):
 
 
 def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Tensor:
-    """[.., C r r, H, W] -> [.., C, H r, W r] for r = upscale_factor. raises : ValueRangeError where r r does not divide"""
+    """[.., C r r, H, W] -> [.., C, H r, W r] for r = upscale_factor: channels become pixels.
+
+    input          : Tensor of three axes or more;     upscale_factor : int >= 1
+    raises         : ValueRangeError where r r does not divide the channels, ShapeError for fewer axes
+    source         : Shi et al. 2016, "Real-Time Single Image and Video Super-Resolution ..", equation 4
+    """
     x, r = _picture("pixel_shuffle", input), as_size("pixel_shuffle", upscale_factor)
+    if compare("<", r, 1):
+        raise ValueRangeError(f"pixel_shuffle: upscale_factor is at least 1, not {r}")
     *lead, channels, height, width = x.shape
     kept, n = _divided("pixel_shuffle", channels, r * r, "a channel axis"), len(lead)
     x = reshape(x, shape=(*lead, kept, r, r, height, width))
@@ -42,7 +50,11 @@ def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: TensorLike, downscale_factor: int) -> Tensor:
-    """The inverse of pixel_shuffle: [.., C, H r, W r] -> [.., C r r, H, W]."""
+    """[.., C, H r, W r] -> [.., C r r, H, W] for r = downscale_factor: the reverse of pixel_shuffle.
+
+    input            : Tensor of three axes or more;     downscale_factor : int >= 1
+    raises           : ValueRangeError where r does not divide height and width, ShapeError for fewer axes
+    """
     x, r = _picture("pixel_unshuffle", input), as_size("pixel_unshuffle", downscale_factor)
     *lead, channels, height, width = x.shape
     height, width = (_divided("pixel_unshuffle", size, r, "a picture") for size in (height, width))
@@ -69,7 +81,11 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
 
 
 def space_to_depth(x: Tensor, block_size: int) -> Tensor:
-    """[N, C, H b, W b] -> [N, b b C, H, W]: the place in a block is the outer part of the channel."""
+    """[N, C, H b, W b] -> [N, b b C, H, W]: the place in a block is the outer part of the channel.
+
+    x          : Tensor of four axes;     block_size : int >= 1, b
+    raises     : ValueRangeError where b does not divide height and width, ShapeError for fewer axes
+    """
     x, b = _picture("space_to_depth", x, 4), as_size("space_to_depth", block_size)
     batch, channels, height, width = x.shape
     height, width = (_divided("space_to_depth", size, b, "a picture") for size in (height, width))
@@ -105,10 +121,12 @@ def _settings(name, ndim, block, ends):
 
 
 def space_to_batch_nd(input_x: TensorLike, block_size: Any, paddings: Any) -> Tensor:
-    """[N, .., s1, s2, ..] -> [b1 b2 .. N, .., s1 / b1, s2 / b2, ..], the last axes padded with zeros before.
+    """[N, .., s1, s2, ..] -> [b1 b2 .. N, .., s1 / b1, s2 / b2, ..]: the place in a block becomes part of the batch.
 
-    block_size : the sizes b of a block along the last axes; an int is all      paddings : (before, after) of each
-    raises     : ValueRangeError where a block does not divide the padded axis
+    input_x    : Tensor of any dtype
+    block_size : ints, the sizes b of a block along the last axes; an int is all
+    paddings   : int[axes of blocks, 2], zeros before and after each of these axes, which are added first
+    raises     : ValueRangeError where a block does not divide the padded axis, ArgumentError for as many sizes as axes or more
     """
     x = as_operand(input_x)
     block, ends = _settings("space_to_batch_nd", x.ndim, block_size, paddings)

@@ -18,11 +18,12 @@ def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: 
                               remove_accidental_hits: bool = False) -> Any:
     """(classes drawn uniformly from [0, range_max), how often each true class is expected among them, and each drawn one).
 
-    true_classes : int[N, num_true]; only its shape and dtype count
-    num_sampled  : how many are drawn; at most range_max where `unique`, for no class comes twice then
-    seed         : 0 for a new draw at each call
-    out          : int[num_sampled], f32[N, num_true], f32[num_sampled]
-    raises       : ArgumentError, DTypeError, ShapeError, ValueRangeError
+    true_classes           : int[N, num_true]; only its shape and dtype count
+    num_sampled            : int, how many are drawn; at most range_max where `unique`, for no class comes twice then
+    seed                   : int, 0 for a new draw at each call
+    remove_accidental_hits : False; True is refused
+    out                    : int[num_sampled], f32[N, num_true], f32[num_sampled]
+    raises                 : ArgumentError, DTypeError, ShapeError, ValueRangeError
     """
     for name, value, least in (("num_true", num_true, 1), ("num_sampled", num_sampled, 1), ("range_max", range_max, 1),
                                ("seed", seed, 0)):

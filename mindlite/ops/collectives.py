@@ -413,7 +413,10 @@ def placed(x, *, placement, lasting=False):
 
 
 def place_as(x: TensorLike, placement: Any) -> Any:
-    """In a graph x, `placed`; x itself in eager mode, where each operator runs at once and there is nothing to choose."""
+    """In a graph x, `placed`; x itself in eager mode, where each operator runs at once and there is nothing to choose.
+
+    x : Tensor;     placement : where its parts lie, a mindlite.parallel placement or the str of one
+    """
     return placed(x, placement=placement) if isinstance(x, AnfNode) else x
 
 

@@ -10,15 +10,17 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.annotations import Axes, Ints
 from ..common.dtype import DTypeLike
-from ..common.errors import ArgumentError, DTypeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, add, clamp, floor_divide, fmod, mul, pow, round, sign, sub, trunc
 from .basic import cast, reshape
+from .axes import normal_axis
 from .complex_numbers import imag, part_dtype
 from .define import as_operand, cast_to, dtype_of, promote_operands, to_float
 from .elementary import exp2, log, logaddexp, sigmoid, sin
 from .logic import (equal, greater, isfinite, isinf, less, less_equal, logical_and, logical_not, logical_or, not_equal, where)
 from .moments import root
+from .norms import vector_norm
 from .reduction import amax, sum
 from .scatter import tensor_scatter_add, tensor_scatter_sub, tensor_scatter_update
 from .structure import narrow, stack
@@ -50,7 +52,11 @@ def accumulate_n(x: TensorLike) -> Tensor:
 
 
 def squared_difference(x: TensorLike, y: TensorLike) -> Tensor:
-    """(x - y) ** 2"""
+    """(x - y) ** 2.
+
+    x, y   : Tensor or number of any dtype but bool, broadcast together
+    raises : DTypeError for bool, ShapeError for shapes that do not broadcast
+    """
     difference = sub(x, y)
     return mul(difference, difference)
 
@@ -74,22 +80,33 @@ def div_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
 
 
 def mul_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
-    """x * y, 0 where y is 0, whatever x is there."""
+    """x * y, 0 where y is 0, whatever x is there: inf or NaN.
+
+    x, y   : Tensor or number of any dtype, broadcast together
+    raises : ShapeError for shapes that do not broadcast
+    """
     (x, y), _ = promote_operands((x, y), {})
     nothing = equal(y, 0)
     return where(nothing, 0, where(nothing, 0, x) * y)
 
 
 def xdivy(x: TensorLike, y: TensorLike) -> Tensor:
-    """x / y, 0 where both are 0."""
+    """x / y, 0 where both are 0.
+
+    x, y   : Tensor or number, broadcast together; integers and bools count as float32
+    raises : ShapeError for shapes that do not broadcast
+    """
     (x, y), _ = to_float((x, y), {})
     nothing = logical_and(equal(x, 0), equal(y, 0))
     return where(nothing, 0, x / where(nothing, 1, y))
 
 
 def xlogy(input: TensorLike, other: TensorLike) -> Tensor:
-    """input * log(other), 0 where input is 0 (NaN where other is); the slope by input is log(other) there too, if that is
-    finite."""
+    """input * log(other), 0 where input is 0 (NaN where other is); the slope by input is log(other) there too, if that is finite.
+
+    input, other : Tensor or number, broadcast together; integers and bools count as float32
+    raises       : DTypeError for complex numbers, ShapeError for shapes that do not broadcast
+    """
     (input, other), _ = to_float((input, other), {})
     nothing = logical_and(equal(input, 0), logical_or(less_equal(other, 0), isinf(other)))
     return where(nothing, 0, input * log(where(nothing, 1, other)))
@@ -103,12 +120,20 @@ def truncate_div(x: Tensor, y: Any) -> Tensor:
 
 
 def truncate_mod(x: TensorLike, y: TensorLike) -> Tensor:
-    """The remainder of truncate_div: it has the sign of x."""
+    """The remainder x - y * trunc(x / y): it has the sign of x.
+
+    x, y   : Tensor or number of any dtype but bool and complex, broadcast together; an integer remainder by 0 is 0
+    raises : DTypeError for bool and complex, ShapeError for shapes that do not broadcast
+    """
     return fmod(x, y)
 
 
 def rint(input: Tensor) -> Tensor:
-    """The nearest integer, halves to the even one."""
+    """The nearest whole number, halves to even; gradient zero.
+
+    input  : Tensor of any dtype but bool and complex
+    raises : DTypeError for these
+    """
     return round(input)
 
 
@@ -122,7 +147,10 @@ def deg2rad(x: TensorLike) -> Tensor:
 
 
 def rad2deg(x: TensorLike) -> Tensor:
-    """Radians as degrees."""
+    """Radians as degrees: x * 180 / pi.
+
+    x : Tensor or number; integers and bools count as float32
+    """
     return mul(_float(x), 180 / math.pi)
 
 
@@ -152,7 +180,10 @@ def ldexp(x: TensorLike, other: TensorLike) -> Tensor:
 
 
 def sinc(input: TensorLike) -> Tensor:
-    """sin(pi x) / (pi x), 1 at 0."""
+    """sin(pi x) / (pi x), 1 at 0.
+
+    input : Tensor or number; integers and bools count as float32
+    """
     angle = _float(input) * math.pi
     nothing = equal(angle, 0)
     return where(nothing, 1, sin(angle) / where(nothing, 1, angle))
@@ -169,7 +200,11 @@ def logaddexp2(input: Tensor, other: Any) -> Tensor:
 
 
 def positive(input: Tensor) -> Tensor:
-    """The input itself. raises : ArgumentError for bools"""
+    """The input itself, of any dtype but bool.
+
+    input  : Tensor
+    raises : ArgumentError for bools
+    """
     if dtype_of(input) is dt.bool_:
         raise ArgumentError("positive: does not take bool")
     return input
@@ -223,12 +258,26 @@ def invert(x):
 
 
 def nansum(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-    """The sum of what is no NaN."""
+    """The sum of what is no NaN; 0 where nothing is left.
+
+    input    : Tensor of any dtype
+    axis     : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    dtype    : of the sum; None: that of input, int64 for integers and bools
+    raises   : ValueRangeError for an axis outside or named twice
+    """
     return sum(where(not_equal(input, input), 0, input), axis, keepdims, dtype=dtype)
 
 
 def nanmean(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-    """The mean of what is no NaN."""
+    """The mean of what is no NaN; NaN where nothing is left.
+
+    input    : Tensor of any dtype; integers and bools count as float32
+    axis     : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    dtype    : in which it is computed, or None for that of input
+    raises   : ValueRangeError for an axis outside or named twice
+    """
     there = cast(logical_not(not_equal(input, input)), dtype=dtype_of(input))
     return nansum(input, axis, keepdims, dtype=dtype) / sum(there, axis, keepdims)
 
@@ -236,7 +285,12 @@ def nanmean(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dty
 # ---------------------------------------------------------------- signs and sizes
 
 def signbit(input: TensorLike) -> Tensor:
-    """True where the sign is minus, that of -0.0 too."""
+    """True where the sign is minus, that of -0.0 too; False for NaN.
+
+    input  : Tensor or number of any dtype but complex
+    out    : bool[...]
+    raises : DTypeError for complex numbers
+    """
     x = as_operand(input)
     if dtype_of(x).kind != "f":
         return less(x, 0)
@@ -259,7 +313,11 @@ def copysign(x: TensorLike, other: TensorLike) -> Tensor:
 
 
 def sgn(input: TensorLike) -> Tensor:
-    """x / |x|, 0 for 0: the sign, also of complex numbers."""
+    """input / |input|, 0 for 0: the sign, also of complex numbers.
+
+    input  : Tensor or number of any dtype but bool
+    raises : DTypeError for bool
+    """
     x = as_operand(input)
     if dtype_of(x).kind != "c":
         return sign(x)
@@ -316,18 +374,35 @@ def fast_gelu(x: Tensor) -> Tensor:
 
 
 def swiglu(input: TensorLike, dim: int = -1) -> Tensor:
-    """silu(the first half) * the second half, along `dim`."""
+    """silu(the first half) * the second half, along `dim`.
+
+    input  : float[...] with an even size along dim; integers and bools count as float32
+    dim    : int
+    raises : ShapeError for an odd size, DTypeError for complex numbers, ValueRangeError for an axis outside
+    source : Shazeer 2020, "GLU Variants Improve Transformer", equation 6
+    """
     x = as_operand(input)
-    half = x.shape[dim] // 2
+    size = x.shape[normal_axis("swiglu", dim, x.ndim)]
+    if isinstance(size, int) and size % 2:
+        raise ShapeError(f"swiglu: an axis of size {size} has no halves", note=f"input: {list(x.shape)}, dim {dim}")
+    half = size // 2
     first, second = narrow(x, dim, 0, half), narrow(x, dim, half, half)
     return first * sigmoid(first) * second
 
 
 def renorm(input: TensorLike, p: float, axis: Axes, maxnorm: float) -> Tensor:
-    """Each part along `axis` whose p-norm is larger than maxnorm, scaled down to it."""
+    """Each slice along `axis` whose p-norm is larger than maxnorm, scaled down to it.
+
+    input   : Tensor of floats or complex numbers; integers count as float32
+    p       : number above 0, or inf;     axis : int, along which the slices lie;     maxnorm : number >= 0
+    raises  : ValueRangeError for another p or maxnorm and an axis outside, ArgumentError for an axis that is no int
+    """
     x = as_operand(input)
-    others = tuple(a for a in range(x.ndim) if a != axis % x.ndim)
-    norms = root(sum(pow(abs(x), p), others, True), p)
+    axis = normal_axis("renorm", axis, x.ndim)
+    if not p > 0 or maxnorm < 0:
+        raise ValueRangeError("renorm: p is above 0 and maxnorm is not negative", note=f"p {p}, maxnorm {maxnorm}")
+    others = tuple(a for a in range(x.ndim) if a != axis)
+    norms = vector_norm(x, p, others, True) if others else abs(x)
     return x * where(greater(norms, maxnorm), maxnorm / (norms + 1e-7), 1)
 
 

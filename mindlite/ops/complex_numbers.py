@@ -80,7 +80,11 @@ def complex_jvp(primals, tangents, out):
 
 
 def real(input: Tensor) -> Tensor:
-    """The real part; real numbers stay."""
+    """The real part.
+
+    input : Tensor or number of any dtype; a real one is given as it is
+    out   : float32 of complex64, float64 of complex128
+    """
     input = as_operand(input)
     return real_part(input) if dtype_of(input).kind == "c" else input
 
@@ -111,5 +115,10 @@ def polar(abs: TensorLike, angle: TensorLike) -> Tensor:
 
 
 def view_as_real(input: TensorLike) -> Tensor:
-    """The parts of complex numbers along a new last axis: [.., 2]."""
+    """The parts of complex numbers along a new last axis.
+
+    input  : complex Tensor [..]
+    out    : float32 or float64 [.., 2]: the real and the imaginary part
+    raises : DTypeError for real numbers
+    """
     return stack([real_part(input), imaginary_part(input)], -1)

@@ -19,7 +19,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .arithmetic import floor, minimum
-from .axes import as_size
+from .axes import as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full, ones, zeros
 from .define import as_operand, cast_to, dtype_of
@@ -126,14 +126,18 @@ def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
 
 
 def unique_consecutive(input: TensorLike, return_inverse: bool = False, return_counts: bool = False, dim: Axes = None) -> Any:
-    """Elements (slices along `dim`) that differ from the one before.
+    """Elements, or slices along `dim`, that differ from the one before.
 
-    return_inverse : also for each element the number of its run; return_counts : also the length of each run
+    input          : Tensor of any dtype
+    return_inverse : bool; True: also for each element the number of its run, int64
+    return_counts  : bool; True: also the length of each run, int64
+    dim            : int, or None for the elements in row-major order
     out            : one Tensor, or a tuple of those that are asked for
+    raises         : ValueRangeError for an axis outside
     """
     x = as_operand(input)
     flat = reshape(x, shape=(-1,)) if dim is None else x
-    axis = 0 if dim is None else dim % x.ndim
+    axis = 0 if dim is None else normal_axis("unique_consecutive", dim, x.ndim)
     lead, size = (slice(None),) * axis, flat.shape[axis]
     changed = not_equal(flat[lead + (slice(1, None),)], flat[lead + (slice(0, size - 1),)])
     for other in reversed(range(flat.ndim)):
@@ -179,19 +183,34 @@ def combinations(input: TensorLike, r: int = 2, with_replacement: bool = False) 
     return gather_axis(x, as_operand(chosen), axis=0)
 
 
-def _places(mask, dtype):
+def _places(name, row, col, dtype, mask):
     """The rows and columns of a matrix where `mask` is true."""
-    return Tensor.wrap(np.stack(np.nonzero(mask)).astype(dt.dtype(dtype).numpy))
+    dtype = dt.dtype(dtype)
+    if row < 0 or col < 0:
+        raise ValueRangeError(f"{name}: a size is negative", note=f"row {row}, col {col}")
+    if dtype.kind not in "ui" or max(row, col) - 1 > dtype.limits.max:
+        raise ValueRangeError(f"{name}: {dtype.name} does not hold the indices of {row} x {col}")
+    return Tensor.wrap(np.stack(np.nonzero(mask)).astype(dtype.numpy))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
-    """[2, count] : rows and columns of the elements on and below the diagonal `offset` of a row x col matrix."""
-    return _places(np.tri(row, col, offset, bool), dtype)
+    """int[2, count]: rows and columns of the elements on and below the diagonal `offset` of a row x col matrix.
+
+    row, col : ints >= 0;     offset : int, above the main diagonal positive
+    dtype    : of the indices, an integer one, int64 by default
+    raises   : ValueRangeError for a negative size or a dtype that does not hold the indices
+    """
+    return _places("tril_indices", row, col, dtype, np.tri(max(row, 0), max(col, 0), offset, bool))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
-    """[2, count] : rows and columns of the elements on and above the diagonal `offset` of a row x col matrix."""
-    return _places(~np.tri(row, col, offset - 1, bool), dtype)
+    """int[2, count]: rows and columns of the elements on and above the diagonal `offset` of a row x col matrix.
+
+    row, col : ints >= 0;     offset : int, above the main diagonal positive
+    dtype    : of the indices, an integer one, int64 by default
+    raises   : ValueRangeError for a negative size or a dtype that does not hold the indices
+    """
+    return _places("triu_indices", row, col, dtype, ~np.tri(max(row, 0), max(col, 0), offset - 1, bool))
 
 
 def unravel_index(indices: Tensor, dims: Any) -> Tensor:

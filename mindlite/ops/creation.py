@@ -12,7 +12,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Ints
-from ..common.dim import Dim
+from ..common.dim import Dim, compare
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
@@ -94,12 +94,22 @@ def full(size: Ints, fill_value: float | TensorLike, *, dtype: DTypeLike | None 
 
 
 def zeros(size: Ints, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of zeros; float32 by default."""
+    """A Tensor of zeros.
+
+    size   : int, tuple of ints, or a Tensor int[axes]: its shape
+    dtype  : of it, float32 by default
+    raises : ShapeError for a negative size, DTypeError for what is no dtype, ArgumentError for a size that is no int
+    """
     return full(size, 0, dtype=dtype or dt.float32)
 
 
 def ones(shape: Ints, dtype: DTypeLike | None = None) -> Tensor:
-    """A tensor of ones; float32 by default."""
+    """A Tensor of ones.
+
+    shape  : int, tuple of ints, or a Tensor int[axes]
+    dtype  : of it, float32 by default
+    raises : ShapeError for a negative size, DTypeError for what is no dtype, ArgumentError for a size that is no int
+    """
     return full(shape, 1, dtype=dtype or dt.float32)
 
 
@@ -246,27 +256,47 @@ def _triangle(name, input, diagonal, keep):
     if input.ndim < 2:
         raise ShapeError(f"{name}: a matrix has two axes", note=f"input: {list(input.shape)}")
     rows, columns = _grid(*input.shape[-2:])
+    diagonal = as_size(name, diagonal, least=None)
     return where(keep(columns - rows, diagonal), input, as_operand(0, dtype_of(input)))
 
 
 def tril(input: TensorLike, diagonal: int = 0) -> Tensor:
-    """The lower triangle of the last two axes, up to `diagonal`; zeros above. raises : ShapeError for under two axes"""
+    """The lower triangle of the last two axes, zeros above.
+
+    input    : Tensor [.., M, N] of any dtype
+    diagonal : int, the last one that stays; above the main one positive
+    raises   : ShapeError for fewer than two axes, ArgumentError for a diagonal that is no int
+    """
     return _triangle("tril", as_operand(input), diagonal, less_equal)
 
 
 def triu(input: TensorLike, diagonal: int = 0) -> Tensor:
-    """The upper triangle of the last two axes, from `diagonal`; zeros below. raises : ShapeError for under two axes"""
+    """The upper triangle of the last two axes, zeros below.
+
+    input    : Tensor [.., M, N] of any dtype
+    diagonal : int, the first one that stays; above the main one positive
+    raises   : ShapeError for fewer than two axes, ArgumentError for a diagonal that is no int
+    """
     return _triangle("triu", as_operand(input), diagonal, greater_equal)
 
 
 def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
-    """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value only.
+    """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value alone.
 
-    dtype : that of on_value: a tensor's own; int64 for ints, float32 for floats
+    indices             : int[...]
+    depth               : int >= 0, the number of classes
+    on_value, off_value : numbers or Tensors []
+    axis                : int, where the new axis stands
+    out                 : of the dtype of the two values: a tensor's own; int64 for ints, float32 for floats
+    raises              : DTypeError for indices that are no integers, ValueRangeError for a depth below 0 or an axis outside
     """
-    indices = as_operand(indices)
+    indices, depth = as_operand(indices), as_size("one_hot", depth)
+    if dtype_of(indices).kind not in "ui":
+        raise DTypeError(f"one_hot: indices are integers, not {dtype_of(indices).name}")
+    if compare("<", depth, 0):
+        raise ValueRangeError(f"one_hot: depth is not negative, not {depth}")
     axis = normal_axis("one_hot", axis, indices.ndim + 1)
     shape = tuple(indices.shape)
-    classes = reshape(iota(as_size("one_hot", depth)), shape=(-1,) + (1,) * (indices.ndim - axis))
+    classes = reshape(iota(depth), shape=(-1,) + (1,) * (indices.ndim - axis))
     hit = equal(reshape(indices, shape=shape[:axis] + (1,) + shape[axis:]), classes)
     return where(hit, as_operand(on_value), as_operand(off_value))

@@ -17,7 +17,7 @@ from .axes import broadcast_shapes
 from .basic import batched, reshape, sum_to
 from .complex_numbers import conj
 from .creation import eye, tril, triu
-from .define import as_operand, promote_operands
+from .define import as_operand, dtype_of, promote_operands
 from .linalg import batch_matmul
 from .logic import less, where
 from .reduction import sum
@@ -323,7 +323,12 @@ def det(input: TensorLike) -> Tensor:
 
 
 def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
-    """(the sign of each determinant, the logarithm of its absolute value)."""
+    """(the sign of each determinant, the logarithm of its absolute value): of an LU decomposition, so that nothing overflows.
+
+    input  : float[.., N, N]
+    out    : two float[..]; (0, -inf) for a singular matrix
+    raises : DTypeError for another dtype, ShapeError for what is no square matrix
+    """
     return sign_and_log_determinant(input)
 
 
@@ -382,7 +387,15 @@ def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
 
 
 def solve(A: TensorLike, B: TensorLike) -> Tensor:
-    """X with A X = B; B is a matrix, a stack of matrices, or a vector of the length of A."""
+    """X with A X = B, by LU decomposition with row exchanges.
+
+    A      : float or complex [.., N, N]
+    B      : [.., N, K] of the same dtype, leading axes broadcast; or a vector [N]
+    out    : like B, leading axes broadcast
+    raises : DTypeError for another dtype, ShapeError for what is no square matrix or other sizes, ValueRangeError for a
+             singular matrix
+    source : LAPACK's gesv
+    """
     a, b = (as_operand(x) for x in (A, B))
     if b.ndim == 1:
         return reshape(linear_solve(a, reshape(b, shape=(b.shape[0], 1))), shape=tuple(a.shape[:-1]))
@@ -390,15 +403,36 @@ def solve(A: TensorLike, B: TensorLike) -> Tensor:
 
 
 def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Tensor:
-    """X with matrix X = rhs, a matrix or a stack of them; with adjoint its transpose in its place."""
+    """X with matrix X = rhs, by LU decomposition with row exchanges.
+
+    matrix  : float or complex [.., N, N];     rhs : [.., N, K] of the same dtype; leading axes are broadcast
+    adjoint : bool; True: the conjugate transpose of matrix in its place
+    out     : [.., N, K]
+    raises  : DTypeError for another dtype, ShapeError for what is no square matrix or other sizes, ValueRangeError for a
+              singular matrix
+    source  : LAPACK's gesv
+    """
     matrix = as_operand(matrix)
+    if adjoint and dtype_of(matrix).kind == "c":
+        matrix = conj(matrix)
     return linear_solve(turned(matrix) if adjoint else matrix, rhs)
 
 
 def solve_triangular(a: TensorLike, b: TensorLike, trans: int = 0, lower: float = False, unit_diagonal: bool = False) -> Tensor:
-    """X with a X = b for a triangular a. trans : 0 or "N": a, 1 or "T": its transpose; unit_diagonal: of ones."""
+    """X with a X = b for a triangular a; its other triangle is not read.
+
+    a             : float or complex [.., N, N];     b : [.., N, K] or a vector [N]
+    trans         : 0 or "N": a, 1 or "T": its transpose, 2 or "C": its conjugate transpose
+    lower         : bool; True: a is a lower triangle
+    unit_diagonal : bool; True: the diagonal counts as ones
+    raises        : ValueRangeError for another trans or a singular matrix, ShapeError for sizes, DTypeError for another dtype
+    """
+    if trans not in (0, "N", 1, "T", 2, "C"):
+        raise ValueRangeError(f"solve_triangular: trans is 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
     a = tril(as_operand(a)) if lower else triu(as_operand(a))
     if unit_diagonal:
         one = eye(a.shape[-1], a.shape[-1], a.dtype)
         a = a * (1 - one) + one
+    if trans in (2, "C") and dtype_of(a).kind == "c":
+        a = conj(a)
     return solve(turned(a) if trans in (1, "T", 2, "C") else a, b)

@@ -200,7 +200,7 @@ def elementwise(*, scalar: Any, array: Any, derivatives: Any = None, accepts: st
     def declare(function: Callable[P, Any]) -> Primitive[P, Tensor]:
         prim = primitive(function, traits={"elementwise", *traits}, prepare=prepare, name=operator_name)
         name, n = prim.name, len(prim.inputs)
-        prim.__doc__ = with_dtypes(prim, accepts, prepare)
+        prim.doc = with_dtypes(prim, accepts, prepare)
 
         @infer_rule(prim)
         def infer(*args, **attrs):
@@ -239,7 +239,7 @@ def elementwise(*, scalar: Any, array: Any, derivatives: Any = None, accepts: st
 
 def with_dtypes(prim: Primitive, accepts: str, prepare: Function | None) -> str:
     """The docstring of an elementwise operator, with the dtypes of operands of which it does not speak, as infer checks them."""
-    doc = inspect.cleandoc(prim.__doc__ or "")
+    doc = inspect.cleandoc(prim.doc)
     if all(re.search(rf"^[\w, ]*\b{name}\b[\w, ]*:", doc, re.MULTILINE) for name in prim.inputs):
         return doc
     taken = "buif" if prepare is to_float and accepts == "f" else "buifc" if prepare is to_float and accepts == "fc" else accepts

@@ -100,5 +100,13 @@ def diag(input: TensorLike) -> Tensor:
 
 
 def trace(input: TensorLike) -> Tensor:
-    """The sum of a matrix's diagonal."""
-    return sum(diagonal(input))
+    """The sum of a matrix's diagonal.
+
+    input  : Tensor [M, N] of any dtype
+    out    : [] like input; int64 for integers and bools
+    raises : ShapeError for what is no matrix
+    """
+    matrix = as_operand(input)
+    if matrix.ndim != 2:
+        raise ShapeError("trace: a matrix has two axes", note=f"input: {list(matrix.shape)}")
+    return sum(diagonal(matrix))

@@ -26,7 +26,7 @@ from .arithmetic import abs, floor, maximum, sign
 from .axes import as_shape, broadcast_shapes
 from .basic import broadcast_to, cast, move_batch_axis, reshape, sum_to
 from .creation import full, one_hot
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to, dtype_of, to_float
 from .elementary import exp, log, log1p, sqrt, tan
 from .gamma_functions import gamma_quantile_slope, igammac
 from .logic import greater, less, where
@@ -62,7 +62,12 @@ def _open(shape, seed, dtype=dt.float32):
 
 
 def standard_laplace(shape: Sequence[int], seed: int | None = None) -> Tensor:
-    """Numbers of the density exp(-abs(x)) / 2, float32."""
+    """Numbers of the density exp(-abs(x)) / 2, as float32.
+
+    shape  : tuple of ints
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises : ShapeError for a negative size, ArgumentError for another seed
+    """
     u = rand(as_shape("standard_laplace", shape), seed=seed) - 0.5
     return stop_gradient(-sign(u) * log1p(-_below_one(2 * abs(u))))
 
@@ -173,7 +178,12 @@ def gamma(shape: Sequence[int], alpha: TensorLike, beta: TensorLike, seed: int |
 
 
 def random_gamma(shape: Sequence[int], alpha: Any, seed: int | None = None) -> Tensor:
-    """Numbers of the gamma distribution with beta 1, shape followed by alpha's shape, in alpha's dtype."""
+    """Numbers of the gamma distribution with the scale 1: for each alpha as many as `shape` has elements.
+
+    shape  : tuple of ints;     alpha : Tensor of floats above 0
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    out    : [*shape, *alpha's shape]
+    """
     alpha = as_operand(alpha, dt.float32)
     whole = as_shape("random_gamma", shape) + tuple(alpha.shape)
     return cast_to(_standard_gamma(whole, cast_to(alpha, dt.float64), seed), dtype_of(alpha))
@@ -190,15 +200,34 @@ def _counts(shape, rate, seed):
     return stop_gradient(high)
 
 
+def _rate(name, rate):
+    rate = as_operand(rate, dt.float64)
+    if dtype_of(rate).kind == "c":
+        raise DTypeError(f"{name}: a rate is a real number, not {dtype_of(rate).name}")
+    return cast_to(rate, dt.float64)
+
+
 def poisson(shape: Sequence[int], mean: TensorLike, seed: int | None = None) -> Tensor:
-    """Counts of Poisson's distribution, float32; mean is broadcast with shape."""
-    mean = cast_to(as_operand(mean, dt.float64), dt.float64)
+    """Counts of Poisson's distribution, as float32.
+
+    shape  : tuple of ints;     mean : Tensor or number >= 0, which is broadcast with shape; NaN for a negative one
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises : DTypeError for complex numbers, ShapeError for shapes that do not broadcast
+    """
+    mean = _rate("poisson", mean)
     return cast(_counts(_shape("poisson", shape, mean), mean, seed), dtype=dt.float32)
 
 
 def random_poisson(shape: Sequence[int], rate: Any, seed: int | None = None, dtype: DTypeLike | None = dt.float32) -> Tensor:
-    """Counts of Poisson's distribution, shape followed by rate's shape."""
-    rate = cast_to(as_operand(rate, dt.float64), dt.float64)
+    """Counts of Poisson's distribution: for each rate as many as `shape` has elements.
+
+    shape  : tuple of ints;     rate : Tensor or number >= 0; NaN for a negative one
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    dtype  : of the counts, float32 by default
+    out    : [*shape, *rate's shape]
+    raises : DTypeError for complex numbers
+    """
+    rate = _rate("random_poisson", rate)
     whole = as_shape("random_poisson", shape) + tuple(rate.shape)
     return cast(_counts(whole, rate, seed), dtype=dt.dtype(dtype))
 
@@ -233,7 +262,14 @@ def exponential(x: Tensor, lambd: float = 1.0) -> Tensor:
 # ---------------------------------------------------------------- choices
 
 def random_categorical(logits: TensorLike, num_sample: int, seed: int = 0, dtype: DTypeLike | None = dt.int64) -> Tensor:
-    """Classes int[N, num_sample] with probabilities softmax(logits : [N, C]); seed 0 draws from the global stream."""
+    """Classes drawn with the probabilities softmax(logits), row by row.
+
+    logits     : float[N, C], or [C];     num_sample : int >= 0
+    seed       : 0 draws from the global stream, a Generator from its own; another int: the same classes each time
+    dtype      : of the classes, int64 by default
+    out        : int[N, num_sample]
+    raises     : ValueRangeError for a negative num_sample, DTypeError for complex logits
+    """
     return cast(multinomial(softmax(as_operand(logits), -1), num_sample, True, seed or None), dtype=dt.dtype(dtype))
 
 
@@ -284,9 +320,15 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
 
 
 def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
-    """input where it is not negative, else times a slope drawn from [lower, upper) (Xu et al. 2015)."""
+    """input where it is not negative, else times a slope drawn from [lower, upper).
+
+    input        : float[...]; integers and bools count as float32
+    lower, upper : floats
+    raises       : ValueRangeError where lower is above upper, DTypeError for complex numbers
+    source       : Xu et al. 2015, "Empirical Evaluation of Rectified Activations in Convolutional Network"
+    """
     if lower > upper:
         raise ValueRangeError("rrelu: lower is at most upper", note=f"{lower}, {upper}")
-    x = as_operand(input)
+    (x,), _ = to_float((input,), {})
     slope = cast_to(rand(tuple(x.shape)) * (upper - lower) + lower, dtype_of(x))
     return where(less(x, 0), x * slope, x)

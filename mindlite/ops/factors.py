@@ -175,8 +175,17 @@ def geqrf(input: TensorLike) -> Any:
 
 
 def orgqr(input: TensorLike, input2: TensorLike) -> Tensor:
-    """The first columns of q, as many as `input` [.., m, n] has, from geqrf's y and tau."""
+    """The first columns of q, as many as `input` has: the product of reflections that geqrf gave as y and tau.
+
+    input  : float or complex [.., M, N], geqrf's y;     input2 : [.., K], geqrf's tau, K <= N
+    out    : [.., M, N]
+    raises : ShapeError for another tau
+    source : LAPACK's orgqr; Golub and Van Loan, Matrix Computations, section 5.1.6
+    """
     y, tau = as_operand(input), as_operand(input2)
+    if tau.ndim != y.ndim - 1 or compare("<=", tau.shape[-1], y.shape[-1]) is False:
+        raise ShapeError("orgqr: tau has at most as many numbers as y has columns",
+                         note=f"y: {list(y.shape)}, tau: {list(tau.shape)}")
     q = broadcast_to(eye(y.shape[-2], y.shape[-1], dtype_of(y)), shape=tuple(y.shape))
     return _reflected(y, tau, q, False)
 
@@ -192,7 +201,15 @@ def _reflected(y, tau, other, transpose):
 
 
 def ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: bool = True, transpose: bool = False) -> Tensor:
-    """q other (left) or other q, or with the transpose of q, for geqrf's input and tau."""
+    """q other, or other q, with the q whose reflections geqrf gave.
+
+    input     : float or complex [.., M, K], geqrf's y;     tau : [.., K]
+    other     : [.., M, N] where left, else [.., N, M]
+    left      : bool; True: q other, False: other q
+    transpose : bool; True: the transpose of q in its place
+    raises    : ShapeError where the sizes M differ
+    source    : LAPACK's ormqr
+    """
     y, tau, other = (as_operand(v) for v in (input, tau, other))
     if left:
         return _reflected(y, tau, other, transpose)

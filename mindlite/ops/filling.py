@@ -71,9 +71,11 @@ def _copied(name, x, axis, index, source):
 
 
 def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike) -> Tensor:
-    """x with the elements of `source` in row-major order written where `mask` (broadcast with x) is true.
+    """x with the elements of `source`, in row-major order, written where `mask` is True.
 
-    raises : IndexRangeError where source has fewer elements than there are trues, in eager mode
+    x      : Tensor of any dtype;     mask : Tensor, True where it is not zero; x and mask are broadcast together
+    source : Tensor of as many elements as there are Trues, or more; it is converted to the dtype of x
+    raises : IndexRangeError where source has fewer elements, ShapeError for shapes that do not broadcast
     """
     x, mask = broadcast_tensors(as_operand(x), as_operand(mask))
     flat, source = reshape(mask, shape=(-1,)), reshape(as_operand(source), shape=(-1,))
@@ -146,7 +148,10 @@ def choose(x: Tensor, choices: Any, mode: str = "clip") -> Tensor:
 
 
 def resized(x: TensorLike, *shape: Any) -> Tensor:
-    """The first elements of x in row-major order in another shape, zeros behind the last."""
+    """The elements of x in row-major order in a Tensor of another shape: cut off at the end, or filled with zeros.
+
+    x      : Tensor of any dtype
+    """
     flat = reshape(as_operand(x), shape=(-1,))
     shape = as_shape("resize", shape[0] if len(shape) == 1 else shape)
     wanted, given = product(shape), flat.shape[0]
@@ -155,9 +160,19 @@ def resized(x: TensorLike, *shape: Any) -> Tensor:
 
 
 def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """x with `source` written (or added) at `index` in row-major order. raises : IndexRangeError"""
+    """x with the elements of `source` written, or added, at places in row-major order.
+
+    x          : Tensor of any dtype;     index : int[...]; negative ones count from the end
+    source     : Tensor of as many elements as index, converted to the dtype of x; where a place occurs twice, the last one
+                 stays
+    accumulate : bool; True: they are added to what is there, all of them
+    raises     : IndexRangeError for a place outside, ShapeError for another number of elements, DTypeError for an index of
+                 floats
+    """
     x, index = as_operand(x), reshape(as_operand(index), shape=(-1,))
     source = reshape(cast_to(as_operand(source), dtype_of(x)), shape=(-1,))
+    require("==", index.shape[0], source.shape[0], lambda: ShapeError(
+        f"put: {source.shape[0]} elements for {index.shape[0]} places"))
     flat = reshape(x, shape=(-1,))
     out = scatter_elements_add(flat, index, source, axis=0) if accumulate else _copied("put", flat, 0, index, source)
     return reshape(out, shape=tuple(x.shape))

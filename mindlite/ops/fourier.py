@@ -15,7 +15,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Axes, Ints
-from ..common.dim import product
+from ..common.dim import compare, product
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
@@ -418,15 +418,32 @@ def ihfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm:
 
 # ---------------------------------------------------------------- frequencies
 
+def _frequencies(name, n, d, dtype):
+    n = as_size(name, n)
+    if compare("<", n, 1) or d == 0:
+        raise ValueRangeError(f"{name}: n is at least 1 and d is not 0", note=f"n {n}, d {d}")
+    if dtype is not None and dt.dtype(dtype).kind != "f":
+        raise DTypeError(f"{name}: makes floats, not {dt.dtype(dtype).name}")
+    return n
+
+
 def fftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor:
     """The frequency of each result of fft: 0, 1, .., -2, -1 over n d, float32 unless `dtype` is given."""
+    n = _frequencies("fftfreq", n, d, dtype)
     k = arange(n)
     k = k - n * cast(k >= (n + 1) // 2, dtype=dt.int64)
     return cast(k, dtype=dt.dtype(dtype) if dtype is not None else dt.float32) / (n * d)
 
 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor:
-    """The frequency of each result of rfft: 0, 1, .., n // 2 over n d."""
+    """The frequency of each result of rfft: 0, 1, .., n // 2 over n d.
+
+    n      : int >= 1, the number of samples;     d : float, the time between two of them, not 0
+    dtype  : a float dtype, float32 by default
+    out    : [n // 2 + 1]
+    raises : ValueRangeError for another n or d, DTypeError for a dtype of integers, ArgumentError for an n that is no int
+    """
+    n = _frequencies("rfftfreq", n, d, dtype)
     return cast(arange(n // 2 + 1), dtype=dt.dtype(dtype) if dtype is not None else dt.float32) / (n * d)
 
 

@@ -335,8 +335,18 @@ def getitem(x: Tensor, index: Any) -> Any:
 
 def strided_slice(input_x: TensorLike, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], begin_mask: int = 0,
                   end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
-    """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put in, or
-    it is dropped."""
+    """input_x[begin:end:strides], axis by axis; bit i of a mask says another thing of place i.
+
+    input_x             : Tensor of any dtype
+    begin, end, strides : ints, as many of each; negative ones as in Python's slices; no stride is 0
+    begin_mask          : int: begin is open there;     end_mask : int: end is open there
+    ellipsis_mask       : int: all axes that are left stand there, one place at most
+    new_axis_mask       : int: an axis of size 1 is put in;     shrink_axis_mask : int: begin is an index, whose axis goes
+    raises              : ArgumentError for other lengths or a stride 0, IndexRangeError for an index outside or more places
+                          than axes
+    """
+    if not len(begin) == len(end) == len(strides):
+        raise ArgumentError("strided_slice: begin, end and strides are of one length", note=f"{begin}, {end}, {strides}")
     index: list[Any] = []
     for i, (b, e, s) in enumerate(zip(begin, end, strides)):
         if ellipsis_mask >> i & 1:

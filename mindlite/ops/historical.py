@@ -31,19 +31,30 @@ from .structure import concat, flip, pad_constant, repeat_interleave, stack
 
 
 def repeat_elements(x: TensorLike, rep: int, axis: int = 0) -> Tensor:
-    """Each slice of x along `axis` rep times, one after the other."""
+    """Each slice of x along `axis` rep times, one after the other: repeat_interleave.
+
+    x      : Tensor of any dtype;     rep : int >= 0;     axis : int
+    raises : ValueRangeError for a negative rep or an axis outside, ArgumentError for a rep that is no int
+    """
     return repeat_interleave(as_operand(x), rep, axis)
 
 
 def mirror_pad(input_x: TensorLike, paddings: Any, mode: str) -> Tensor:
-    """x continued at the ends of each axis by what is there, backwards.
+    """input_x continued at the ends of each axis by what is there, backwards.
 
-    paddings : int[axes, 2], known      mode : "REFLECT" without the edge, "SYMMETRIC" with it
-    raises   : ValueRangeError for another mode, ShapeError where more is wanted than there is
+    input_x  : Tensor of any dtype
+    paddings : int[axes, 2], known: how many before and behind
+    mode     : "REFLECT" without the edge, "SYMMETRIC" with it
+    raises   : ValueRangeError for another mode and negative paddings, ShapeError where more is wanted than there is, or for
+               other axes
     """
     x, ends = as_operand(input_x), [tuple(row) for row in np.asarray(paddings).tolist()]
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueRangeError(f"mirror_pad: mode is 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+    if [len(row) for row in ends] != [2] * x.ndim:
+        raise ShapeError("mirror_pad: paddings are two numbers for each axis", note=f"paddings: {ends}, input_x: {list(x.shape)}")
+    if any(end < 0 for row in ends for end in row):
+        raise ValueRangeError("mirror_pad: paddings are not negative", note=f"{ends}")
     skip = 1 if mode == "REFLECT" else 0
     for axis, (before, after) in enumerate(ends):
         n = x.shape[axis]
@@ -120,9 +131,13 @@ def dyn_shape(input_x: TensorLike) -> Any:
 
 
 def tuple_to_array(input_x: Any) -> Tensor:
-    """A tuple of numbers as a Tensor: int64, or float32 where the first is a float. raises : ArgumentError for others"""
-    if not input_x or not set(map(type, input_x)) <= {int, float, bool}:
-        raise ArgumentError("tuple_to_array: a tuple of numbers is wanted", note=repr(input_x)[:80])
+    """A tuple of numbers as a Tensor: int64, float32 or bool.
+
+    input_x : tuple of ints, of floats or of bools
+    raises  : ArgumentError for others, for an empty one and for several types
+    """
+    if not input_x or set(map(type, input_x)) not in ({int}, {float}, {bool}):
+        raise ArgumentError("tuple_to_array: a tuple of numbers of one type is wanted", note=repr(input_x)[:80])
     return Tensor(list(input_x), dt.float32 if isinstance(input_x[0], float) else dt.int64)
 
 
@@ -214,7 +229,11 @@ def frombuffer(buffer: Any, dtype: DTypeLike = dt.uint8, count: int = -1, offset
 
 
 def scalar_to_tensor(input_x: Any, dtype: DTypeLike | None = dt.float32) -> Tensor:
-    """A known number as a tensor []. input_x : bool, int or float; raises : ArgumentError for another"""
+    """A known number as a tensor [].
+
+    input_x : bool, int or float;     dtype : of the tensor, float32 by default; None: that of the number
+    raises  : ArgumentError for another value, DTypeError for what is no dtype
+    """
     if not isinstance(input_x, (bool, int, float)):
         raise ArgumentError(f"scalar_to_tensor: a bool, an int or a float is wanted, not {type(input_x).__name__}")
     return full((), input_x, dtype=dtype)
@@ -232,5 +251,9 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
 
 
 def view_as(input: TensorLike, other: TensorLike) -> Tensor:
-    """`input` with the shape of `other`. raises : ShapeError where the counts differ"""
+    """`input` with the shape of `other`.
+
+    input, other : Tensors of as many elements
+    raises       : ShapeError where the counts differ
+    """
     return reshape(as_operand(input), shape=tuple(as_operand(other).shape))

@@ -226,10 +226,13 @@ def _flags(name, *operands):
 
 
 def matmul(input: TensorLike, other: TensorLike) -> Tensor:
-    """The matrix product as NumPy's @: one-axis operands are a row on the left, a column on the right, leading axes
-    broadcast.
+    """The matrix product, as NumPy's @: out[.., m, n] = sum_k input[.., m, k] other[.., k, n].
 
-    raises : ShapeError if the contracted sizes differ or an operand has no axes
+    input, other : Tensor [.., M, K] and [.., K, N] of any dtype but bool; of one axis: a row on the left, a column on the
+                   right,
+                   and the result lacks that axis. Leading axes are broadcast
+    out          : of the dtype to which they are promoted
+    raises       : ShapeError if the contracted sizes differ or an operand has no axes, DTypeError for bool
     """
     a, b = _flags("matmul", input, other)
     left, right = a.ndim == 1, b.ndim == 1
@@ -263,7 +266,12 @@ def bmm(input_x: TensorLike, mat2: TensorLike) -> Tensor:
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices. raises : ShapeError unless both have two axes."""
+    """The product of two matrices: out[m, n] = sum_k input[m, k] mat2[k, n].
+
+    input, mat2 : Tensor [M, K] and [K, N] of any dtype but bool
+    out         : [M, N], of the dtype to which they are promoted
+    raises      : ShapeError unless both have two axes and the sizes K agree, DTypeError for bool
+    """
     if input.ndim != 2 or mat2.ndim != 2:
         raise ShapeError("mm: two matrices are wanted", note=f"input: {list(input.shape)}, mat2: {list(mat2.shape)}")
     return batch_matmul(input, mat2)
@@ -278,7 +286,12 @@ def dot(input: TensorLike, other: TensorLike) -> Tensor:
 
 
 def mv(mat: TensorLike, vec: TensorLike) -> Tensor:
-    """A matrix times a vector."""
+    """A matrix times a vector: out[.., m] = sum_k mat[.., m, k] vec[k].
+
+    mat    : Tensor [.., M, K] of any dtype but bool;     vec : Tensor [K]
+    out    : [.., M], of the dtype to which they are promoted
+    raises : ShapeError where the sizes K differ or vec has more axes, DTypeError for bool
+    """
     return matmul(mat, vec)
 
 

@@ -17,7 +17,8 @@ from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_an
     logical_or as or_scalar, where as where_scalar
 from .axes import broadcast_shapes
 from .basic import sum_to
-from .define import as_operand, cast_to, composite, elementwise, promote_operands, same_shape_tangent, vmap_elementwise
+from .define import (as_operand, cast_to, composite, dtype_of, elementwise, promote_operands, same_shape_tangent,
+                     vmap_elementwise)
 from .sbp import elementwise_spec, sbp_rule
 
 
@@ -204,8 +205,16 @@ def masked_fill(input_x: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: Any = None, neginf: Any = None) -> Tensor:
-    """input with NaN, inf and -inf replaced; None stands for 0 and the largest and least finite number of the dtype."""
-    largest = float(input.dtype.limits.max)
+    """input with NaN, inf and -inf replaced. Integers and bools stay as they are.
+
+    input  : Tensor of any dtype
+    nan    : number for NaN; None: 0
+    posinf : number for inf, None: the largest finite one of the dtype;     neginf : for -inf, None: the least
+    """
+    input = as_operand(input)
+    if dtype_of(input).kind in "bui":                       # all of its numbers are finite
+        return input
+    largest = float(dtype_of(input).limits.max)
     high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
     out = where(isnan(input), 0.0 if nan is None else nan, input)
     return where(equal(out, float("inf")), high, where(equal(out, float("-inf")), low, out))

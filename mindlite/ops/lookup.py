@@ -102,7 +102,18 @@ def tensor_scatter_add(input_x: TensorLike, indices: TensorLike, updates: Tensor
 
 
 def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "none") -> Tensor:
-    """input_x with updates written ("none") or added ("add") at indices along `axis`, element by element."""
+    """input_x with updates written or added at indices along `axis`, element by element: out[indices[i][j]][j] = updates[i][j]
+    for axis 0.
+
+    input_x   : Tensor of any dtype
+    indices   : int[...] of as many axes as input_x; where a place occurs twice, the last update counts ("none") or all do
+                ("add")
+    updates   : Tensor of the shape of indices, converted to the dtype of input_x
+    axis      : int;     reduction : "none" or "add"
+    raises    : ValueRangeError for another reduction or an axis outside, IndexRangeError for an index outside, ShapeError,
+                DTypeError for
+                indices that are no integers
+    """
     indices, updates = cast_to(as_operand(indices), dt.int64), cast_to(as_operand(updates), dtype_of(input_x))
     if reduction == "add":
         return scatter_elements_add(input_x, indices, updates, axis=axis)

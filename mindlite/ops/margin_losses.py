@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..common.errors import ShapeError, ValueRangeError
+from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .activation import logsigmoid, relu
 from .arithmetic import minimum
 from .basic import cast, reduce_sum
-from .define import as_operand
+from .define import as_operand, dtype_of
 from .elementary import exp, log
 from .indexing import bounded_indices, iota
-from .logic import equal, greater_equal, logical_and, logical_not, where
+from .logic import equal, greater, logical_and, logical_not, where
 from .lookup import gather, gather_elements
 from .nn_loss import pairwise_distance, reduced
 from .reduction import any
@@ -55,7 +55,12 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: float = 1, margi
 def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """The sum over labels y and other classes i of max(0, 1 - x[y] + x[i]), divided by the number of classes.
 
-    target : int of input's shape: the labels of each row, up to the first -1;   raises : IndexRangeError for other labels
+    input     : float[N, C] or [C]; integers count as float32
+    target    : int of input's shape: the labels of each row, up to the first -1
+    reduction : "none": each row, "mean" or "sum" of them
+    raises    : IndexRangeError for other labels, ShapeError for other shapes, DTypeError for complex input, ValueRangeError
+                for a
+                reduction
     """
     x, labels, plain = _rows("multilabel_margin_loss", input, target, True)
     labels = bounded_indices(labels, what="multilabel_margin_loss: label", low=-1, high=x.shape[1])
@@ -70,7 +75,13 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str
 
 def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike, weight: TensorLike | None = None,
                                 reduction: str = "mean") -> Tensor:
-    """The mean over classes of the binary cross entropy of sigmoid(input) with target, both [.., C]; weight : factors."""
+    """The mean over classes of the binary cross entropy of sigmoid(input) with target.
+
+    input, target : float[.., C];     weight : float[C], a factor for each class, or None
+    reduction     : "none": each row, "mean" or "sum" of them
+    raises        : DTypeError for bool and complex, ShapeError for shapes that do not broadcast, ValueRangeError for a
+                    reduction
+    """
     x, y = as_operand(input), as_operand(target)
     loss = -(y * logsigmoid(x) + (1 - y) * logsigmoid(-x))
     loss = loss if weight is None else loss * weight
@@ -81,12 +92,19 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
                      reduction: str = "mean") -> Tensor:
     """exp(input) - target * input, or input - target * log(input + eps) for log_input False: less the likelihood of a count.
 
-    full : Stirling's approximation of log(target!) is added for targets above 1
+    input, target : float[...], broadcast together; integers count as float32
+    log_input     : bool; True: input is the logarithm of the rate
+    full          : bool; True: Stirling's approximation of log(target!) is added for targets above 1
+    eps           : float, for log_input False
+    reduction     : "none": each element, "mean" or "sum" of them
+    raises        : DTypeError for complex numbers, ShapeError for shapes that do not broadcast, ValueRangeError for a reduction
     """
     x, y = as_operand(input), as_operand(target)
+    if "c" in (dtype_of(x).kind, dtype_of(y).kind):
+        raise DTypeError("poisson_nll_loss: does not take complex numbers")
     loss = exp(x) - y * x if log_input else x - y * log(x + eps)
     if full:
-        large = greater_equal(y, 2)
+        large = greater(y, 1)
         safe = where(large, y, 2)
         loss = loss + where(large, safe * log(safe) - safe + 0.5 * log(6.283185307179586 * safe), 0)
     return reduced("poisson_nll_loss", loss, reduction)
@@ -95,7 +113,14 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
 def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike,
                                       distance_function: Any = None, swap: bool = False, margin: float = 1.0,
                                       reduction: str = "mean") -> Tensor:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin); swap : the lesser distance of negative counts."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin).
+
+    anchor, positive, negative : float[.., D]
+    distance_function          : a function of two such Tensors, or None for pairwise_distance
+    swap                       : bool; True: d(positive, negative) counts where it is less than d(anchor, negative)
+    margin                     : float;     reduction : "none", "mean" or "sum"
+    raises                     : ValueRangeError for a reduction, and what the distance raises
+    """
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

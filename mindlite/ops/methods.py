@@ -1,6 +1,7 @@
 """Python's operators and the methods of Tensor, given to Tensor and to graph nodes alike: one table."""
 import functools
 import inspect
+import re
 
 import numpy as np
 
@@ -11,22 +12,49 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from . import activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan
+from .define import as_operand
 from .sort import argsort, argwhere, masked_select, nonzero, sort, topk, unique
 
 METHODS: dict = {}
 OPERATORS: dict = {}            # {"__add__": (the operator, False), "__radd__": (.., True)}: those of Python
 
 
-def method(name, function):
-    """Make `function(self, ...)` the method `name` of Tensor and AnfNode."""
+def method(name, function, of=None):
+    """Make `function(self, ...)` the method `name` of Tensor and AnfNode.
+
+    of : the operator whose docstring tells the rest of the method's
+    """
     if isinstance(function, Primitive):
         function = renaming(function)                        # Python binds functions alone to an instance
     METHODS[name] = function
     inside = getattr(function, "__wrapped__", function)
-    if getattr(inside, "__name__", "") == f"_{name}":        # what Python says of wrong arguments bears the public name
-        inside.__name__, inside.__qualname__ = name, f"Tensor.{name}"
+    for made in inside, function:                            # what Python says of wrong arguments bears the public name
+        if getattr(made, "__name__", "") in (f"_{name}", "call"):
+            made.__name__, made.__qualname__ = name, f"Tensor.{name}"
+    if inside is not function and not function.__doc__:
+        function.__doc__ = as_method(name, inside)
+    if of is not None:
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__)}\n\n{inspect.cleandoc(doc_of(of))}"
     setattr(Tensor, name, function)
     setattr(AnfNode, name, function)
+
+
+def doc_of(function):
+    """The docstring of a function or an operator, as it was declared."""
+    return function.doc if isinstance(function, Primitive) else function.__doc__ or ""
+
+
+def as_method(name, function):
+    """The docstring of the method `name` that calls `function`: which operator it is, and what is said there."""
+    doc = doc_of(function)
+    if isinstance(function, Primitive):
+        operator, operand = function.name, function.inputs[0]
+    elif function.__qualname__.startswith("Tensor."):
+        return doc
+    else:
+        operator, operand = function.__name__, function.__code__.co_varnames[0]
+    margin = "" if re.search(r"\n\S", doc) else "    "       # Python 3.13 takes the common indentation away
+    return f"{doc.rstrip()}\n\n{margin}Tensor.{name} is the operator {operator}; `{operand}` is the Tensor."
 
 
 SYNONYMS = (
@@ -149,43 +177,92 @@ for _table in (UNARY, BINARY):
 def _with_factor(operator):
     """x.add(other, alpha=a) is x + a * other."""
     def call(self, other, *, alpha=1):
+        """With alpha, a number or a Tensor, `other` is multiplied by it first."""
         return operator(self, other if isinstance(alpha, int) and alpha == 1 else other * alpha)
-    call.__name__, call.__doc__ = operator.name, operator.__doc__
     return call
 
 
-method("add", renaming(_with_factor(arithmetic.add)))
+method("add", renaming(_with_factor(arithmetic.add)), of=arithmetic.add)
 for _name in "sub", "subtract":
-    method(_name, renaming(_with_factor(arithmetic.sub)))
-method("where", lambda self, condition, y: logic.where(condition, self, y))
-method("astype", lambda self, dtype, copy=True: basic.cast(self, dtype=dtype))
+    method(_name, renaming(_with_factor(arithmetic.sub)), of=arithmetic.sub)
+
+
+def _where(self, condition, y):
+    """The elements of this Tensor where `condition` is True, those of `y` elsewhere: ops.where(condition, x, y).
+
+    condition : Tensor of any dtype, True where it is not zero;     y : Tensor or number; the three are broadcast
+    out       : of the dtype to which x and y are promoted
+    raises    : ShapeError for shapes that do not broadcast
+    """
+    return logic.where(condition, self, y)
+
+
+def _astype(self, dtype, copy=True):
+    """The elements as `dtype`: a mindlite or NumPy dtype, or its name ("int8"). copy : bool; says nothing, as Tensors are values
+
+    raises : DTypeError for what is no dtype
+    """
+    return basic.cast(self, dtype=dtype)
+
+
+def converting(dtype):
+    """A method that converts to `dtype`."""
+    def call(self):
+        return basic.cast(self, dtype=dtype)
+    call.__doc__ = f"""The elements as {dtype.name}, as `astype` converts them."""
+    return call
+
+
+method("where", _where)
+method("astype", _astype, of=basic.cast)
 for _name, _dtype in [("bool", dt.bool_), ("int", dt.int32), ("long", dt.int64), ("half", dt.float16),
                       ("float", dt.float32), ("double", dt.float64)]:
-    method(_name, (lambda d: lambda self: basic.cast(self, dtype=d))(_dtype))
+    method(_name, converting(_dtype))
 
 
 # ---------------------------------------------------------------- reductions, scans, order
 
 def _sum(self, axis=None, dtype=None, keepdims=False, initial=None):
+    """The sum along `axis`.
+
+    axis     : int, tuple of ints, or None for all axes; () sums all, as None does
+    dtype    : of the sum; None: that of the elements, int64 for integers and bools
+    keepdims : bool; True: the axes stay, with the size 1
+    initial  : number or Tensor that is added, or None; a float makes a sum of integers float32
+    out      : dtype[shape without the axes]
+    raises   : ValueRangeError for an axis outside or named twice, ArgumentError for one that is no int
+    """
     out = reduction.sum(self, axis, keepdims, dtype=dtype)
     return out if initial is None else out + initial
-
-
-def _prod(self, axis=None, keep_dims=False, dtype=None):
-    return reduction.prod(self, axis, keep_dims, dtype)
 
 
 def _max(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None, where=True, return_indices=False):
     """The largest element. x.max(1), x.max(dim=1), with or without keepdim: (values, indices), as torch has it;
     x.max(axis=1), or with keepdims: the values, as NumPy has it, with return_indices both.
 
-    where : leaves elements out;     initial : is one more
+    dim, axis         : int, or None for all elements; a tuple of ints gives the values alone
+    keepdim, keepdims : bool; True: the axes stay, with the size 1
+    initial           : number; no element counts as less;     where : bool[...]; the others count as `initial`
+    return_indices    : bool; True: with the index of the first largest, int64, in row-major order where the axis is None
+    out               : values like x, without the axes; a NaN is the largest
+    raises            : DTypeError for complex x, ShapeError for an empty axis, ArgumentError for `where` without `initial`
+                        and for several axes with return_indices, ValueRangeError for an axis outside
     """
     return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.max, reduction.amax)
 
 
 def _min(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None, where=True, return_indices=False):
-    """The smallest element; see max."""
+    """The smallest element. x.min(1), x.min(dim=1), with or without keepdim: (values, indices), as torch has it;
+    x.min(axis=1), or with keepdims: the values, as NumPy has it, with return_indices both.
+
+    dim, axis         : int, or None for all elements; a tuple of ints gives the values alone
+    keepdim, keepdims : bool; True: the axes stay, with the size 1
+    initial           : number; no element counts as more;     where : bool[...]; the others count as `initial`
+    return_indices    : bool; True: with the index of the first smallest, int64, in row-major order where the axis is None
+    out               : values like x, without the axes; a NaN is the smallest
+    raises            : DTypeError for complex x, ShapeError for an empty axis, ArgumentError for `where` without `initial`
+                        and for several axes with return_indices, ValueRangeError for an axis outside
+    """
     return _extremum(self, dim, keepdim, axis, keepdims, initial, where, return_indices, reduction.min, reduction.amin)
 
 
@@ -196,26 +273,81 @@ def _extremum(x, dim, keepdim, axis, keepdims, initial, where, return_indices, w
     return find(x, axis, keepdims, initial=initial, where=where)
 
 
+def _cumsum(self, axis=None, dtype=None):
+    """The running sum along `axis`, an int; None: of all elements in row-major order, a vector.
+
+    dtype  : of the sums; None: that of the elements, int32 for bool, uint8, int8 and int16, as in MindSpore
+    """
+    dtype = dt.int32 if dtype is None and self.dtype in (dt.bool_, dt.uint8, dt.int8, dt.int16) else dtype
+    return scan.cumsum(self if axis is not None else basic.reshape(self, shape=(-1,)), axis or 0, dtype)
+
+
+def _new_zeros(self, size, dtype=None):
+    """A Tensor of zeros.
+
+    size   : int or tuple of ints, its shape;   dtype : of it, None for that of this Tensor
+    raises : ShapeError for a negative size, DTypeError for what is no dtype
+    """
+    return creation.zeros(size, dtype or self.dtype)
+
+
+def _new_ones(self, size, dtype=None):
+    """A Tensor of ones.
+
+    size   : int or tuple of ints, its shape;   dtype : of it, None for that of this Tensor
+    raises : ShapeError for a negative size, DTypeError for what is no dtype
+    """
+    return creation.ones(size, dtype or self.dtype)
+
+
 for _name, _function in {
-    "sum": _sum, "prod": _prod, "max": _max, "min": _min, "mean": moments.mean, "amax": reduction.amax,
+    "sum": _sum, "max": _max, "min": _min, "mean": moments.mean, "amax": reduction.amax,
     "amin": reduction.amin, "any": reduction.any, "all": reduction.all, "var": moments.var,
     "std": moments.std, "logsumexp": moments.logsumexp, "count_nonzero": reduction.count_nonzero,
-    "argmax": lambda self, axis=None, keepdims=False: reduction.argmax(self, axis, keepdims),
-    "argmin": lambda self, axis=None, keepdims=False: reduction.argmin(self, axis, keepdims),
-    "cumsum": lambda self, axis=None, dtype=None: scan.cumsum(
-        self if axis is not None else basic.reshape(self, shape=(-1,)), axis or 0, dtype),
+    "argmax": reduction.argmax, "argmin": reduction.argmin, "prod": reduction.prod,
     "cumprod": scan.cumprod, "cummax": scan.cummax, "cummin": scan.cummin,
     "sort": sort, "argsort": argsort, "topk": topk, "nonzero": nonzero, "argwhere": argwhere,
     "masked_select": masked_select, "unique": unique, "tril": creation.tril, "triu": creation.triu,
     "softmax": activation.softmax, "log_softmax": activation.log_softmax, "relu": activation.relu,
-    "new_zeros": lambda self, size, dtype=None: creation.zeros(size, dtype or self.dtype),
-    "new_ones": lambda self, size, dtype=None: creation.ones(size, dtype or self.dtype),
+    "new_zeros": _new_zeros, "new_ones": _new_ones,
 }.items():
     method(_name, renaming(_function))
-for _name in "reshape", "view":
-    method(_name, lambda self, *shape: basic.reshape(
-        self, shape=shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape))
-method("reshape_as", lambda self, other: basic.reshape(self, shape=other.shape))
-method("view_as", lambda self, other: basic.reshape(self, shape=other.shape))
+method("cumsum", renaming(_cumsum), of=scan.cumsum)
+
+
+def together(sizes, given=None):
+    """The tuple that a method was given as x.reshape(2, 3), x.reshape((2, 3)) or by its name."""
+    if given is not None:
+        if sizes:
+            raise ArgumentError("the shape is given twice", note=f"{sizes} and {given}")
+        return given
+    return sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+
+
+def _reshape(self, *sizes, shape=None):
+    """x.reshape(2, 3), x.reshape((2, 3)) or x.reshape(shape=(2, 3)).
+
+    sizes, shape : ints, or one tuple of them
+    """
+    return basic.reshape(self, shape=together(sizes, shape))
+
+
+def _view(self, *sizes, shape=None):
+    """x.view(2, 3), x.view((2, 3)) or x.view(shape=(2, 3)): as x.reshape.
+
+    sizes, shape : ints, or one tuple of them
+    """
+    return basic.reshape(self, shape=together(sizes, shape))
+
+
+def _reshape_as(self, other):
+    """This Tensor with the shape of the Tensor `other`. raises : ShapeError where the numbers of elements differ"""
+    return basic.reshape(self, shape=as_operand(other).shape)
+
+
+method("reshape", _reshape, of=basic.reshape)
+method("view", _view, of=basic.reshape)
+for _name in "reshape_as", "view_as":
+    method(_name, renaming(_reshape_as))
 for _class in Tensor, AnfNode:
     setattr(_class, "T", property(lambda self: basic.transpose(self, perm=None), doc="The axes in reverse order."))

@@ -16,8 +16,9 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .arithmetic import abs, power, square
-from .axes import normal_axes
+from .axes import as_size, normal_axes
 from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, reshape, vmap_reduction
+from .complex_numbers import imag, real
 from .define import as_operand, composite, dtype_of
 from .elementary import exp, log, sqrt
 from .logic import equal, where
@@ -46,7 +47,13 @@ def _mean_prepare(args, attrs):
 
 @composite(infer=_mean_infer, prepare=_mean_prepare, traits={"reduction"})
 def reduce_mean(x: Tensor, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean along `axis`; integers as float32; narrower floats are added in float32. NaN for no elements."""
+    """The mean along `axis`; halves are added in float32. NaN for no elements.
+
+    x        : Tensor of any dtype; integers and bools count as float32
+    axis     : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : ValueRangeError for an axis outside or named twice, ArgumentError for one that is no int
+    """
     wide = cast(x, dtype=dt.float32) if x.dtype.is_small else x
     total = reduce_sum(wide, axis=axis, keepdims=keepdims) if axis else wide
     return cast(total / product(x.shape[a] for a in axis), dtype=x.dtype) if wide is not x else \
@@ -77,12 +84,29 @@ sbp_rule(reduce_mean, _keep_reduced_whole, linear=[{0}])
 
 
 def mean(x: Tensor, axis: Axes = None, keep_dims: bool = False) -> Tensor:
-    """The mean along `axis`; integers as float32."""
+    """The mean along `axis`; halves are added in float32. NaN for no elements.
+
+    x         : Tensor of any dtype; integers and bools count as float32
+    axis      : int, tuple of ints, or None for all axes
+    keep_dims : bool; True: the axes stay, with the size 1
+    out       : like x, without the axes
+    raises    : ValueRangeError for an axis outside or named twice, ArgumentError for one that is no int
+    """
     return reduce_mean(x, axis=axis, keepdims=keep_dims)
 
 
 def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """(variance, mean) along `axis`: the sum of squared deviations over (number of elements - ddof); of halves, in float32."""
+    """(variance, mean) along `axis`: sum |x - mean|^2 / (number of elements - ddof), in two passes; of halves, in float32.
+
+    input    : Tensor of any dtype; integers and bools count as float32
+    axis     : int, tuple of ints, or None for all axes
+    ddof     : int, taken from the number of elements: 0, or 1 for the unbiased estimate; True and False are 1 and 0
+    keepdims : bool; True: the axes stay, with the size 1
+    out      : two Tensors; the variance of complex numbers is real. As many elements as ddof: NaN or inf; fewer: no variance
+    raises   : ArgumentError where ddof or an axis is no int, ValueRangeError for an axis outside or named twice
+    source   : Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance": the two-pass algorithm
+    """
+    ddof = int(ddof) if isinstance(ddof, bool) else as_size("var", ddof, least=None)
     input = as_operand(input)
     if dtype_of(input).kind in "bui":
         input = cast(input, dtype=dt.float32)
@@ -91,24 +115,47 @@ def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = F
         return cast(both[0], dtype=own), cast(both[1], dtype=own)
     axes = normal_axes("var", axis, input.ndim)
     center = reduce_mean(input, axis=axes, keepdims=True)
-    total = reduce_sum(square(input - center), axis=axes, keepdims=keepdims)
-    count = product(input.shape[a] for a in axes) - int(ddof)
+    apart = input - center
+    squares = square(real(apart)) + square(imag(apart)) if dtype_of(input).kind == "c" else square(apart)
+    total = reduce_sum(squares, axis=axes, keepdims=keepdims)
+    count = product(input.shape[a] for a in axes) - ddof
     return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
 
 
 def var(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance along `axis`; ddof=1 for the unbiased one."""
+    """The variance along `axis`: sum |x - mean|^2 / (number of elements - ddof); see var_mean.
+
+    input    : Tensor of any dtype; integers and bools count as float32
+    axis     : int, tuple of ints, or None for all axes
+    ddof     : int, taken from the number of elements: 0, or 1 for the unbiased estimate; True and False are 1 and 0
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : ArgumentError where ddof or an axis is no int, ValueRangeError for an axis outside or named twice
+    """
     return var_mean(input, axis, ddof, keepdims)[0]
 
 
 def std_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """(standard deviation, mean) along `axis`."""
+    """(standard deviation, mean) along `axis`: the first is the square root of the variance of var_mean.
+
+    input    : Tensor of any dtype; integers and bools count as float32
+    axis     : int, tuple of ints, or None for all axes
+    ddof     : int, taken from the number of elements: 0, or 1 for the unbiased estimate; True and False are 1 and 0
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : ArgumentError where ddof or an axis is no int, ValueRangeError for an axis outside or named twice
+    """
     variance, center = var_mean(input, axis, ddof, keepdims)
     return root(variance, 2), center
 
 
 def std(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation along `axis`; ddof=1 for the unbiased one."""
+    """The standard deviation along `axis`: the square root of var. Its gradient where all elements are equal is 0.
+
+    input    : Tensor of any dtype; integers and bools count as float32
+    axis     : int, tuple of ints, or None for all axes
+    ddof     : int, taken from the number of elements: 0, or 1 for the unbiased estimate; True and False are 1 and 0
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : ArgumentError where ddof or an axis is no int, ValueRangeError for an axis outside or named twice
+    """
     return root(var(input, axis, ddof, keepdims), 2)
 
 
@@ -131,7 +178,14 @@ def _float_reduction_infer(name):
 
 @composite(infer=_float_reduction_infer("logsumexp"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
 def reduce_logsumexp(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """log(sum(exp(x))) along `axis` without overflow. An infinite maximum is the result; of no elements it is -inf."""
+    """log(sum(exp(x))) along `axis` without overflow: the maximum is taken out first. An infinite maximum is the result; of no
+    elements it is -inf.
+
+    x        : float[...];      axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    out      : like x, without the axes
+    raises   : DTypeError for what is no float, ValueRangeError for an axis outside
+    """
     if any(isinstance(x.shape[a], int) and x.shape[a] == 0 for a in normal_axes("logsumexp", axis, x.ndim)):
         total = log(reduce_sum(x, axis=axis, keepdims=True))
         return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
@@ -158,7 +212,8 @@ sbp_rule(reduce_logsumexp, _keep_reduced_whole)
 
 
 def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))) along axes, without overflow.
+    """log(sum(exp(input))) along `dim` without overflow: the maximum is taken out first. An infinite maximum is the result; of
+    no elements it is -inf.
 
     input  : float Tensor
     dim    : int, ints, or None (also ()) for all axes
@@ -171,7 +226,13 @@ def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Ten
 
 @composite(infer=_float_reduction_infer("reduce_norm"), prepare=reducing("norm"), traits={"reduction"})
 def reduce_norm(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The Euclidean norm along `axis`; its gradient at 0 is 0. Squares of halves are added in float32."""
+    """The Euclidean norm along `axis`: sqrt(sum x^2). Its gradient at 0 is 0. Squares of halves are added in float32.
+
+    x        : float[...];      axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    out      : like x, without the axes
+    raises   : DTypeError for what is no float, ValueRangeError for an axis outside
+    """
     wide = cast(x, dtype=dt.float32) if x.dtype.is_small else x
     length = sqrt(reduce_sum(wide * wide, axis=axis, keepdims=keepdims))
     return cast(length, dtype=x.dtype) if wide is not x else length

@@ -107,18 +107,29 @@ def nll_loss(inputs: TensorLike, target: TensorLike, weight: TensorLike | None =
              reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Negative log likelihood: -inputs[n, target[n], ..] * weight[target[n]], inputs being logarithms of probabilities.
 
-    inputs  : float[N, C, ..] or [C]; target: integers [N, ..] or []; weight: [C]
-    mean    : over the sum of the weights that are used; labels equal to ignore_index count nothing
-    raises  : ShapeError for labels that do not fit, DTypeError for labels that are no integers, IndexRangeError for a
-              label that names no class and is not ignore_index
+    inputs          : float[N, C, ..] or [C];     target : int[N, ..] or [];     weight : float[C] or None
+    ignore_index    : int; labels equal to it count nothing
+    reduction       : "none": each label, "sum", or "mean" over the sum of the weights that are used
+    label_smoothing : float in [0, 1], the part that is spread over all classes evenly (Szegedy et al. 2016, section 7)
+    raises          : ShapeError for labels that do not fit, DTypeError for labels that are no integers and inputs that are no
+                      floats,
+                      IndexRangeError for a label that names no class and is not ignore_index, ValueRangeError
     """
     return _nll_loss("nll_loss", inputs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _check_smoothing(name, label_smoothing):
+    if not 0 <= label_smoothing <= 1:
+        raise ValueRangeError(f"{name}: label_smoothing is in [0, 1], not {label_smoothing}")
 
 
 def _nll_loss(name, inputs, target, weight, ignore_index, reduction, label_smoothing):
     x, target = as_operand(inputs), as_operand(target)
     if x.ndim == 0:
         raise ShapeError(f"{name}: an input of one or more axes is wanted")
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"{name}: takes floats, not {dtype_of(x).name}")
+    _check_smoothing(name, label_smoothing)
     target = _labels(name, x, target, ignore_index)
     axis, dtype = _class_axis(x), dtype_of(x)
     chosen = logical_and(_is_class(x, target), expand_dims(not_equal(target, ignore_index), axis))
@@ -153,8 +164,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
     source : Bishop 2006, section 4.3.4; label_smoothing: Szegedy et al. 2016
     """
     x, target = as_operand(input), as_operand(target)
-    if not 0 <= label_smoothing <= 1:
-        raise ValueRangeError(f"cross_entropy: label_smoothing is in [0, 1], not {label_smoothing}")
+    _check_smoothing("cross_entropy", label_smoothing)
     if x.ndim == 0:
         raise ShapeError("cross_entropy: an input of one or more axes is wanted")
     axis = _class_axis(x)
@@ -171,7 +181,12 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
 
 
 def softmax_cross_entropy_with_logits(logits: TensorLike, labels: TensorLike) -> Tensor:
-    """-sum(labels * log_softmax(logits)) over the last axis; labels are probabilities."""
+    """-sum(labels * log_softmax(logits)) over the last axis.
+
+    logits : float[.., C];     labels : float like logits, probabilities
+    out    : float[..]
+    raises : DTypeError for what is no float, ShapeError for labels of another shape
+    """
     logits, labels = as_operand(logits), as_operand(labels)
     _check_probabilities("softmax_cross_entropy_with_logits", logits, labels, -1)
     logits, labels = _operands("softmax_cross_entropy_with_logits", logits, labels)
@@ -179,7 +194,13 @@ def softmax_cross_entropy_with_logits(logits: TensorLike, labels: TensorLike) ->
 
 
 def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
-    """The cross entropy between softmax(logits[N, C]) and integer labels[N]. raises : DTypeError for other labels"""
+    """The cross entropy between softmax(logits) and the class of each row.
+
+    logits    : float[N, C];     labels : int[N]; -100 counts nothing
+    reduction : "none": each row, "mean" or "sum" of them
+    raises    : DTypeError for labels that are no integers, IndexRangeError for one that names no class, ValueRangeError for a
+                reduction
+    """
     _check_are_labels("sparse_softmax_cross_entropy_with_logits", as_operand(labels))
     return cross_entropy(logits, labels, reduction=reduction)
 
@@ -187,7 +208,13 @@ def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor, red
 # ---------------------------------------------------------------- numbers
 
 def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
-    """(input - target) squared."""
+    """(input - target) ** 2.
+
+    input, target : float[...], broadcast together
+    reduction     : "none": each element, "mean" or "sum" of them
+    raises        : DTypeError for what is no float, ShapeError for shapes that do not broadcast, ValueRangeError for a
+                    reduction
+    """
     x, y = _operands("mse_loss", input, target)
     difference = x - y
     return reduced("mse_loss", difference * difference, reduction)
@@ -206,7 +233,14 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
 
 
 def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, reduction: str = "none") -> Tensor:
-    """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2. source : Girshick 2015"""
+    """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2.
+
+    input, target : float[...], broadcast together
+    beta          : float >= 0, where the square ends; 0: the absolute difference
+    reduction     : "none": each element, "mean" or "sum" of them
+    raises        : DTypeError for what is no float, ValueRangeError for a negative beta and for a reduction, ShapeError
+    source        : Girshick 2015, equation 3
+    """
     if beta < 0:
         raise ValueRangeError(f"smooth_l1_loss: beta is not negative, not {beta}")
     x, y = _operands("smooth_l1_loss", input, target)
@@ -332,7 +366,12 @@ def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: 
 
 
 def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * input)) for targets -1 and 1."""
+    """log(1 + exp(-target * input)).
+
+    input     : float[...];     target : float[...], 1 or -1, broadcast with input
+    reduction : "none": each element, "mean" or "sum" of them
+    raises    : DTypeError for what is no float, ShapeError for shapes that do not broadcast, ValueRangeError for a reduction
+    """
     x, y = _operands("soft_margin_loss", input, target)
     return reduced("soft_margin_loss", -logsigmoid(y * x), reduction)
 
@@ -391,13 +430,26 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
 
 def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: float = 0.0,
                         reduction: str = "mean") -> Tensor:
-    """max(0, margin - target * (input1 - input2))."""
+    """max(0, margin - target * (input1 - input2)).
+
+    input1, input2 : float[...], broadcast together;     target : 1 where input1 is to rank higher, -1 where input2 is
+    margin         : float, by how much
+    reduction      : "none": each element, "mean" or "sum" of them
+    raises         : DTypeError for what is no float, ShapeError for shapes that do not broadcast, ValueRangeError for a
+                     reduction
+    """
     a, b = _operands("margin_ranking_loss", input1, input2)
     return reduced("margin_ranking_loss", maximum(margin - target * (a - b), 0), reduction)
 
 
 def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1e-06) -> Tensor:
-    """The p-norm of x - y + eps along the last axis."""
+    """The p-norm of x - y + eps along the last axis.
+
+    x, y   : float[.., D], broadcast together
+    p      : float above 0, or inf;     eps : float, which keeps the gradient finite where x is y
+    out    : float[..]
+    raises : DTypeError for what is no float, ArgumentError for another p, ShapeError for shapes that do not broadcast
+    """
     a, b = _operands("pairwise_distance", x, y)
     d = abs(a - b + eps)
     if p == 2:
@@ -411,7 +463,16 @@ def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1
 
 def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-06, swap: bool = False, reduction: str = "mean") -> Tensor:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of anchor and positive."""
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d being pairwise_distance.
+
+    anchor, positive, negative : float[.., D]
+    margin                     : float;     p, eps : float, of pairwise_distance
+    swap                       : bool; True: d(positive, negative) counts where it is less than d(anchor, negative)
+    reduction                  : "none": each row, "mean" or "sum" of them
+    raises                     : DTypeError for what is no float, ArgumentError for p, ShapeError, ValueRangeError for a
+                                 reduction
+    source                     : Balntas et al. 2016, "Learning local feature descriptors with triplets and shallow CNNs"
+    """
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))

@@ -243,11 +243,16 @@ def group_norm(input: TensorLike, num_groups: int, weight: TensorLike | None = N
 
 
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor]:
-    """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes.
+    """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes, the last ones of x.
 
-    source : Zhang and Sennrich 2019
+    x       : float[.., *N];     gamma : float[*N];     epsilon : float
+    out     : (like x, r of float32 or float64 with the axes *N of size 1); halves are computed in float32
+    raises  : DTypeError for what is no float, ShapeError where gamma does not fit
+    source  : Zhang and Sennrich 2019, equation 4
     """
     x = as_operand(x)
+    if dtype_of(x).kind != "f":
+        raise DTypeError(f"rms_norm: takes floats, not {dtype_of(x).name}")
     wide = cast_to(x, _wide(dtype_of(x)))
     scale = rsqrt(mean_over(wide * wide, tuple(range(x.ndim - gamma.ndim, x.ndim))) + epsilon)
     return cast_to(wide * scale, dtype_of(x)) * gamma, scale

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Ints
+from ..common.dim import compare
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
@@ -384,14 +385,24 @@ def _attributes(name, x, kernel_size, stride, pad_mode, padding, dilation, ceil_
 
 def max_pool2d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                return_indices: bool = False, ceil_mode: bool = False, *, pad_mode: str = "pad") -> Any:
-    """The maximum of each window of x[N, C, H, W]; stride is kernel_size by default.
+    """The maximum of each window of a plane; NaN wins.
 
-    padding        : of -inf: an int, (vertical, horizontal) or (top, bottom, left, right); pad_mode "same" or "valid":
-                     computed
-    return_indices : (maxima, their places h * W + w in the plane)
+    x              : float[N, C, H, W]
+    kernel_size    : int or two (height, width), the window;     stride : the same, from one to the next, None for kernel_size
+    padding        : of -inf: an int, (vertical, horizontal) or (top, bottom, left, right), at most half of the window
+    dilation       : int or two, from one element of the window to the next
+    return_indices : bool; True: (maxima, their places h * W + w in the plane, int64), the first of equals
+    ceil_mode      : bool; True: last windows that are not full count, too
+    pad_mode       : "pad", "same" (as many windows as size / stride, rounded up; the padding is computed) or "valid" (none)
+    raises         : DTypeError for what is no float, ShapeError where no window fits or x has other axes, ValueRangeError,
+                     ArgumentError
     """
     x = as_operand(x)
     attrs = _attributes("max_pool2d", x, kernel_size, stride, pad_mode, padding, dilation, ceil_mode)
+    windows = [(k - 1) * d + 1 for k, d in zip(attrs["kernel_size"], attrs["dilation"]) for _ in range(2)]
+    if str(pad_mode).lower() == "pad" and any(compare(">", 2 * p, k) for p, k in zip(attrs["padding"], windows)):
+        raise ValueRangeError("max_pool2d: padding is at most half of the window, else a window holds nothing",
+                              note=f"padding {attrs['padding']}, windows of {windows[::2]}")
     out = max_pooling(x, **attrs)
     return (out, max_pooling_index(x, **attrs)) if return_indices else out
 
@@ -430,9 +441,19 @@ def _one_axis(value):
 
 def max_pool1d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                ceil_mode: bool = False, *, pad_mode: str = "pad") -> Any:
-    """The maximum of each window of x[N, C, L]."""
+    """The maximum of each window of a line; NaN wins.
+
+    x           : float[N, C, L]
+    kernel_size : int, the window;     stride : int from one to the next, None for kernel_size
+    padding     : int, how many -inf at both ends, at most half of the window
+    dilation    : int, from one element of the window to the next
+    ceil_mode   : bool; True: a last window that is not full counts, too
+    pad_mode    : "pad", "same" (as many windows as L / stride, rounded up; the padding is computed) or "valid" (none)
+    raises      : DTypeError for what is no float, ShapeError where no window fits or x has other axes, ValueRangeError,
+                  ArgumentError
+    """
     kernel, step = _one_axis(kernel_size), _one_axis(kernel_size if stride is None else stride)
-    padding = (0, _one_axis(padding)) if pad_mode == "pad" else 0
+    padding = (0, _one_axis(padding)) if _one_axis(padding) else 0
     out = max_pool2d(_as_picture("max_pool1d", x), (1, kernel), (1, step), padding, (1, _one_axis(dilation)), False,
                      ceil_mode, pad_mode=pad_mode)
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ..common import dtype as dt
 from ..common.annotations import Axes
 from ..common.dtype import DTypeLike
-from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .arithmetic import abs, pow
 from .axes import normal_axis
@@ -30,14 +30,22 @@ from .singular import svd
 def _as_float(x, dtype):
     x = as_operand(x)
     if dtype is not None:
+        if dt.dtype(dtype).kind not in "fc":
+            raise DTypeError(f"norm: dtype is a float or complex one, not {dt.dtype(dtype).name}")
         return cast(x, dtype=dt.dtype(dtype))
     return cast(x, dtype=dt.float32) if dtype_of(x).kind in "bui" else x
 
 
 def vector_norm(x: Tensor, ord: Any = 2, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-    """The norm of the vectors along `axis`, an int or several (None: of all elements), of any order: a number, inf, -inf.
+    """The norm of the vectors along `axis`: (sum |x| ** ord) ** (1 / ord).
 
-    raises : ArgumentError for another order
+    x        : Tensor; integers and bools count as float32, of complex numbers the absolute values
+    ord      : a number; inf and -inf: the largest and the smallest absolute value; 0: how many are not zero
+    axis     : int, tuple of ints, or None for all elements
+    keepdims : bool; True: the axes stay, with the size 1
+    dtype    : a float or complex dtype in which it is computed, or None
+    raises   : ArgumentError for another order, ValueRangeError for an axis outside, DTypeError for a dtype of integers
+    source   : Golub and Van Loan, Matrix Computations, section 2.2
     """
     x = _as_float(x, dtype)
     if isinstance(ord, (str, bool)):
@@ -62,9 +70,16 @@ def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1),
                 dtype: DTypeLike | None = None) -> Tensor:
     """The norm of the matrices in the two axes.
 
-    ord    : "fro" the root of the sum of squares, "nuc" the sum of singular values, 2 and -2 the largest and smallest of
-             them, 1 and -1 the largest and smallest sum of a column, inf and -inf of a row
-    raises : ArgumentError for another order, ShapeError where there are no two axes
+    A        : Tensor [.., M, N]; integers and bools count as float32, of complex numbers the absolute values
+    ord      : "fro" the root of the sum of squares, "nuc" the sum of singular values, 2 and -2 the largest and smallest of
+               them, 1 and -1 the largest and smallest sum of a column, inf and -inf of a row
+    axis     : two ints, the rows and the columns
+    keepdims : bool; True: the axes stay, with the size 1
+    dtype    : a float or complex dtype in which it is computed, or None
+    raises   : ArgumentError for another order, ShapeError where there are no two axes, ValueRangeError for the same axis twice
+               or one
+               outside, DTypeError for a dtype of integers
+    source   : Golub and Van Loan, Matrix Computations, section 2.3
     """
     x = _as_float(A, dtype)
     if x.ndim < 2:
@@ -89,15 +104,22 @@ def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1),
 def norm(A: TensorLike, ord: Any = None, dim: Axes = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The norm of vectors or matrices.
 
-    ord    : see vector_norm and matrix_norm; None: the root of the sum of squares
-    dim    : an int: of the vectors along it; two ints: of the matrices in them; None: without `ord` of all elements, else
-             A is one vector or one matrix
-    raises : ArgumentError for an order that there is not
+    A       : Tensor; integers and bools count as float32, of complex numbers the absolute values
+    ord     : see vector_norm and matrix_norm; None: the root of the sum of squares
+    dim     : an int: of the vectors along it; two ints: of the matrices in them; None: without `ord` of all elements, else
+              A is one vector or one matrix
+    keepdim : bool; True: the axes stay, with the size 1
+    dtype   : a float or complex dtype in which it is computed, or None
+    raises  : ArgumentError for an order that there is not, ShapeError for an `ord` of more axes without dim, DTypeError for a
+              dtype
+              of integers
     """
     x = as_operand(A)
     if dim is None and ord is not None and x.ndim == 2:
         dim = (0, 1)
     dim = (dim,) if isinstance(dim, int) else dim
+    if dim is None and ord is not None and x.ndim > 2:
+        raise ShapeError(f"norm: which of the {x.ndim} axes are a vector or a matrix? dim says it", note=f"A: {list(x.shape)}")
     if dim is not None and len(dim) == 2 and ord is not None:
         return matrix_norm(x, ord, dim, keepdim, dtype=dtype)
     return vector_norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype=dtype)

@@ -11,24 +11,25 @@ from typing import Any
 
 from ..common import dtype as dt
 from ..common.annotations import Axes
-from ..common.errors import DTypeError, ValueRangeError
+from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.constraints import require
 from .arithmetic import ceil, floor, maximum
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of
-from .logic import isnan, less, logical_not, where
+from .logic import isnan, less, less_equal, logical_and, logical_not, where
 from .lookup import gather_elements
 from .sort import sort
 from .structure import stack
 
 
-def _row(input, axis):
+def _row(name, input, axis):
     """(the tensor, the axis from the front): all elements as one row where axis is None."""
     x = as_operand(input)
-    if axis is None or not x.ndim:
-        return reshape(x, shape=(-1,)), 0
-    return x, normal_axis("median", axis, x.ndim)
+    x, axis = (reshape(x, shape=(-1,)), 0) if axis is None or not x.ndim else (x, normal_axis(name, axis, x.ndim))
+    require(">=", x.shape[axis], 1, lambda: ShapeError(f"{name}: of no elements", note=f"input: {list(as_operand(input).shape)}"))
+    return x, axis
 
 
 def _numbers(x, axis):
@@ -50,8 +51,8 @@ def _finished(value, input, axis, keepdims):
     return value if keepdims else reshape(value, shape=tuple(n for i, n in enumerate(value.shape) if i != axis))
 
 
-def _median(input, axis, keepdims, skip):
-    x, at = _row(input, axis)
+def _median(name, input, axis, keepdims, skip):
+    x, at = _row(name, input, axis)
     values, indices = sort(x, at)
     count = values.shape[at]
     place = (count - 1) // 2
@@ -62,42 +63,71 @@ def _median(input, axis, keepdims, skip):
 
 
 def median(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> Any:
-    """(the lower median along `axis`, its index int64); of all elements where axis is None. NaN where one is NaN."""
-    return _median(input, axis, keepdims, False)
+    """(the lower of the middle elements along `axis`, its index int64); NaN, with its index, where one is NaN.
+
+    input    : Tensor of any dtype but complex
+    axis     : int, or None for all elements, with the index in row-major order
+    keepdims : bool; True: the axis stays, with the size 1
+    raises   : DTypeError for complex numbers, ShapeError for no elements, ValueRangeError for an axis outside
+    """
+    return _median("median", input, axis, keepdims, False)
 
 
 def nanmedian(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> Any:
-    """(the lower median of what is no NaN, its index int64); NaN where nothing is left."""
-    return _median(input, axis, keepdims, True)
+    """(the lower of the middle elements that are no NaN along `axis`, its index int64); NaN where nothing is left.
+
+    input    : Tensor of any dtype but complex
+    axis     : int, or None for all elements, with the index in row-major order
+    keepdims : bool; True: the axis stays, with the size 1
+    raises   : DTypeError for complex numbers, ShapeError for no elements, ValueRangeError for an axis outside
+    """
+    return _median("nanmedian", input, axis, keepdims, True)
 
 
 def _quantile(name, input, q, axis, keepdims, skip):
-    x, at = _row(input, axis)
+    x, at = _row(name, input, axis)
     if dtype_of(x).kind != "f":
         raise DTypeError(f"{name}: takes floats, not {dtype_of(x).name}")
     if isinstance(q, (int, float)) and not 0 <= q <= 1:
         raise ValueRangeError(f"{name}: q is in [0, 1], not {q}")
-    parts, values, numbers = as_operand(q, dtype_of(x)), sort(x, at)[0], _numbers(x, at)
+    own = dtype_of(x)
+    exact = dt.float32 if own.is_small else own                 # of places: a half has no odd number above 2048
+    parts, values, numbers = cast_to(as_operand(q, exact), exact), sort(x, at)[0], _numbers(x, at)
     last = numbers if skip else where(less(numbers, values.shape[at]), 0, numbers)              # 0: the result is NaN
     made = []
     for part in [parts] if parts.ndim == 0 else [parts[i] for i in range(parts.shape[0])]:
-        place = cast_to(maximum(last - 1, 0), dtype_of(x)) * part
+        inside = logical_and(less_equal(0, part), less_equal(part, 1))
+        place = where(inside, cast_to(maximum(last - 1, 0), exact) * part, values.shape[at])    # outside: gather refuses it
         low = floor(place)
         below, above = (_read(values, cast(p, dtype=dt.int64), at) for p in (low, ceil(place)))
         out = where(less(0, last), below + (above - below) * (place - low), float("nan"))
-        made.append(_finished(out, input, axis, keepdims))
+        made.append(_finished(cast_to(out, own), input, axis, keepdims))
     return made[0] if parts.ndim == 0 else stack(made, 0)
 
 
 def quantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The number below which the part q (a number in [0, 1], or a vector of them) of the elements along `axis` lies, linear
-    between two elements; of all elements where axis is None. NaN where one is NaN.
+    """The number below which the part q of the elements along `axis` lies: that at the place q * (N - 1) of the sorted row,
+    linear between two elements. NaN where one is NaN.
 
-    out    : with a vector q: [len(q), ..]      raises : DTypeError for what is no float, ValueRangeError for another q
+    input    : float[...]
+    q        : number in [0, 1], or a vector of them: a list or a Tensor
+    axis     : int, or None for all elements;      keepdims : bool; True: the axis stays, with the size 1
+    out      : like input without the axis; with a vector q: [len(q), ..]
+    raises   : DTypeError for what is no float, ShapeError for no elements, ValueRangeError for a number q or an axis outside,
+               IndexRangeError for a q outside in a Tensor
+    source   : Hyndman and Fan 1996, "Sample Quantiles in Statistical Packages", definition 7
     """
     return _quantile("quantile", input, q, axis, keepdims, False)
 
 
 def nanquantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """quantile of what is no NaN; NaN where nothing is left."""
+    """The quantile of the elements along `axis` that are no NaN; NaN where nothing is left. See quantile.
+
+    input    : float[...]
+    q        : number in [0, 1], or a vector of them: a list or a Tensor
+    axis     : int, or None for all elements;      keepdims : bool; True: the axis stays, with the size 1
+    out      : like input without the axis; with a vector q: [len(q), ..]
+    raises   : DTypeError for what is no float, ShapeError for no elements, ValueRangeError for a number q or an axis outside,
+               IndexRangeError for a q outside in a Tensor
+    """
     return _quantile("nanquantile", input, q, axis, keepdims, True)

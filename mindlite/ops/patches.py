@@ -54,7 +54,13 @@ def patches(name, x, kernel_size, dilation, padding, stride):
 
 
 def unfold(input: TensorLike, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
-    """The windows of input[N, C, H, W] as columns: [N, C * KH * KW, L]."""
+    """The windows of pictures as columns: [N, C, H, W] -> [N, C * KH * KW, L], L windows in row-major order.
+
+    input       : Tensor [N, C, H, W] of any dtype
+    kernel_size : int or two (height, width);     dilation, stride : the same, at least 1
+    padding     : of zeros: int, two (vertical, horizontal) or four (top, bottom, left, right)
+    raises      : ShapeError for other axes or where no window fits, ValueRangeError for a size below 1 or a negative padding
+    """
     made = patches("unfold", as_operand(input), kernel_size, dilation, padding, stride)
     return reshape(made, shape=(made.shape[0], made.shape[1] * made.shape[2], -1))
 

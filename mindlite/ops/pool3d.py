@@ -37,7 +37,7 @@ def _settings(name, x, kernel_size, stride, padding, pad_mode):
     kernel = _triple(name, kernel_size)
     step = kernel if stride is None else _triple(name, stride)
     mode, sides = str(pad_mode).lower(), _sides(name, padding)
-    padded = mode == "pad"
+    padded = any(sides)                                     # max_pool2d refuses it where the mode computes it
     return x, kernel, step, mode, (*sides[:2], 0, 0) if padded else 0, sides[2:] if padded else 0
 
 
@@ -48,10 +48,18 @@ def _as_pictures(x):
 
 def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *, pad_mode: str = "pad") -> Any:
-    """The maximum of each window of x[N, C, D, H, W]; stride is kernel_size by default.
+    """The maximum of each window of a volume; NaN wins.
 
-    padding        : of -inf: an int, three (depth, height, width) or six of them; pad_mode "same" or "valid": computed
-    return_indices : also the places (d * H + h) * W + w of the maxima, the first of equals
+    x              : float[N, C, D, H, W]
+    kernel_size    : int or three (depth, height, width);     stride : the same, from one window to the next, None for
+                     kernel_size
+    padding        : of -inf: an int, three (depth, height, width) or six of them, at most half of the window
+    dilation       : int or three, from one element of the window to the next
+    ceil_mode      : bool; True: last windows that are not full count, too
+    return_indices : bool; True: also the places (d * H + h) * W + w of the maxima, int64, the first of equals
+    pad_mode       : "pad", "same" (as many windows as size / stride, rounded up; the padding is computed) or "valid" (none)
+    raises         : DTypeError for what is no float, ShapeError where no window fits or x has other axes, ValueRangeError,
+                     ArgumentError
     """
     x, kernel, step, mode, depth, plane = _settings("max_pool3d", x, kernel_size, stride, padding, pad_mode)
     spread = _triple("max_pool3d", dilation)

@@ -7,13 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from ..common import dtype as dt
 from ..common.annotations import Axes
 
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.constraints import require
 from .arithmetic import abs, pow
-from .axes import normal_axis
-from .basic import reshape, transpose
+from .axes import as_known_int, normal_axis
+from .basic import cast, reshape, transpose
 from .creation import arange
 from .define import as_operand, cast_to, dtype_of, promote_operands
 from .elementary import sqrt
@@ -105,7 +107,12 @@ def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: floa
 
 
 def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Tensor:
-    """The scalar products along `axis`."""
+    """The scalar products along `axis`: sum conj(x) * y.
+
+    x, y   : Tensor of any dtype, broadcast together;     axis : int
+    out    : of the dtype to which they are promoted, without the axis; int64 for integers and bools
+    raises : ShapeError for shapes that do not broadcast, ValueRangeError for an axis outside
+    """
     a, b = _pair(x, y)
     return sum((a.conj() if dtype_of(a).kind == "c" else a) * b, axis)
 
@@ -173,19 +180,37 @@ def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The matrix with x ** (N - 1), .., x, 1 as its columns."""
+    """The matrix with x ** (N - 1), .., x, 1 as its columns (Vandermonde).
+
+    x      : Tensor [M] of any dtype; bool counts as int64
+    N      : int >= 1, the number of columns; None: M
+    out    : [M, N]
+    raises : ShapeError where x is no vector, ValueRangeError for an N below 1, ArgumentError for one that is no int
+    """
     x = as_operand(x)
     if x.ndim != 1:
         raise ShapeError(f"vander: a one-axis tensor is wanted, this has {x.ndim} axes")
-    count = x.shape[0] if N is None else N
+    count = x.shape[0] if N is None else as_known_int("vander", N)
+    if count < 1:
+        raise ValueRangeError(f"vander: N is at least 1, not {count}")
+    x = cast(x, dtype=dt.int64) if dtype_of(x) is dt.bool_ else x
     column = reshape(x, shape=(-1, 1))
     return concat([column ** k if k else column * 0 + 1 for k in range(count - 1, -1, -1)], 1)
 
 
 def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """The integral along `dim` by the trapezium rule, at the points x, or dx apart."""
+    """The integral along `dim` by the trapezium rule: the sum of (y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i]).
+
+    y      : Tensor of one axis or more; integers and bools count as float32
+    x      : the points: a Tensor [N], or one that broadcasts to y; None: they lie dx apart
+    dx     : float;     dim : int
+    out    : like y without the axis; 0 for one point
+    raises : ShapeError where x has another number of points or y no axes, ValueRangeError for an axis outside
+    """
     y = as_operand(y)
-    size = y.shape[dim]
+    if not y.ndim:
+        raise ShapeError("trapz: a tensor of one or more axes is wanted")
+    size = y.shape[normal_axis("trapz", dim, y.ndim)]
     means = (narrow(y, dim, 0, size - 1) + narrow(y, dim, 1, size - 1)) * 0.5
     if x is None:
         return sum(means, dim) * dx
@@ -194,6 +219,7 @@ def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) ->
     if x.ndim == 1:
         x = reshape(x, shape=tuple(-1 if a == axis else 1 for a in range(y.ndim)))
     count = x.shape[axis]
+    require("==", count, size, lambda: ShapeError(f"trapz: {size} values at {count} points", note=f"y: {y.shape}, x: {x.shape}"))
     return sum(means * (narrow(x, axis, 1, count - 1) - narrow(x, axis, 0, count - 1)), dim)
 
 
@@ -210,5 +236,10 @@ def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
 
 
 def ptp(x: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The largest element minus the smallest."""
+    """The largest element minus the smallest along `axis` ("peak to peak").
+
+    x        : Tensor of any dtype but bool and complex;     axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : DTypeError for bool and complex numbers, ShapeError for an empty axis, ValueRangeError for an axis outside
+    """
     return amax(x, axis, keepdims) - amin(x, axis, keepdims)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import product
+from ..common.dim import compare, product
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
@@ -225,6 +225,8 @@ def drawn_inside():
 def draw_numbers(prim, shape, words, seed, *operands, **attrs):
     """prim's numbers from the global state, or from a Generator's, which is then advanced; with a seed of one's own,
     always the same numbers. words : of 32 bits, for each number; operands : of prim, after the state"""
+    if any(compare("<", size, 0) for size in shape):
+        raise ShapeError("random numbers: a size is negative", note=f"shape: {list(shape)}")
     if seed is not None and not isinstance(seed, Generator):
         return prim(np.array([as_size(prim.name, seed, least=None), 0], np.int64), *operands, shape=shape, **attrs)
     state = current_state() if seed is None else seed.state
@@ -259,46 +261,101 @@ def uniform(shape: Sequence[int], minval: Any, maxval: Any, seed: int | None = N
 
 
 def standard_normal(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike | None = dt.float32) -> Tensor:
-    """Normal numbers of mean 0 and variance 1, by Box and Muller 1958 from two uniform ones."""
-    dtype, shape = dt.dtype(dtype), as_shape("standard_normal", shape)
-    wide = dt.float64 if dtype is dt.float64 else dt.float32
+    """Normal numbers of mean 0 and variance 1.
+
+    shape  : tuple of ints
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    dtype  : a float dtype, float32 by default
+    raises : DTypeError for another dtype, ShapeError for a negative size, ArgumentError for another seed
+    source : Box and Muller 1958, from two uniform numbers
+    """
+    made_of, shape = dt.dtype(dtype), as_shape("standard_normal", shape)
+    if made_of.kind != "f":
+        raise DTypeError(f"standard_normal: makes floats, not {made_of.name}", hint="ops.randint draws integers")
+    wide = dt.float64 if made_of is dt.float64 else dt.float32
     other = seed if seed is None or isinstance(seed, Generator) else seed + 0x5DEECE66D
     radius, angle = _uniform(shape, wide, seed), _uniform(shape, wide, other)
     made = sqrt(log(1 - radius) * -2) * cos(angle * (2 * math.pi))
-    return stop_gradient(cast_to(made, dtype))
+    return stop_gradient(cast_to(made, made_of))
 
 
 def normal(shape: Sequence[int], mean: Any, stddev: Any, seed: int | None = None) -> Tensor:
-    """Normal numbers float32; mean and stddev are numbers or tensors, with whose shape `shape` is broadcast."""
+    """Normal numbers float32: mean + stddev * standard_normal.
+
+    shape        : tuple of ints
+    mean, stddev : numbers or Tensors, with whose shape `shape` is broadcast; those of float64 make float64
+    seed         : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises       : ShapeError for a negative size or shapes that do not broadcast, ArgumentError for another seed
+    """
     return standard_normal(_parts("normal", shape, mean, stddev), seed) * stddev + mean
+
+
+def _holds(dtype, low, high):
+    """True where a dtype of integers or bools holds the numbers low and high."""
+    return 0 <= low <= high <= 1 if dtype.kind == "b" else dtype.limits.min <= low <= high <= dtype.limits.max
 
 
 def randint(low: int, high: int, size: Sequence[int] | None = None, seed: int | None = None, *,
             dtype: DTypeLike | None = dt.int64) -> Tensor:
-    """Integers in [low, high), of shape `size`. raises : ValueRangeError if the range is empty or wider than 2**32"""
+    """Integers in [low, high), all alike probable.
+
+    low, high : ints;     size : tuple of ints
+    seed      : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    dtype     : of them, int64 by default; it holds the range
+    raises    : ValueRangeError if the range is empty, wider than 2**32 or more than dtype holds, ArgumentError for what is no
+                int or
+                no size, ShapeError for a negative size
+    """
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
-    return draw_numbers(random_integers, as_shape("randint", size), 1, seed, low=as_size("randint", low, least=None),
-                 high=as_size("randint", high, least=None), dtype=dt.dtype(dtype))
+    low, high = as_size("randint", low, least=None), as_size("randint", high, least=None)
+    wanted = dt.dtype(dtype)
+    known = isinstance(low, int) and isinstance(high, int) and low < high
+    if wanted.kind in "bui" and known and not _holds(wanted, low, high - 1):
+        raise ValueRangeError(f"randint: {wanted.name} does not hold the range [{low}, {high})")
+    return draw_numbers(random_integers, as_shape("randint", size), 1, seed, low=low, high=high, dtype=wanted)
 
 
 def rand(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:
-    """Numbers evenly spread in [0, 1)."""
+    """Numbers evenly spread in [0, 1).
+
+    size   : ints, or one tuple of them
+    dtype  : a float dtype, float32 by default
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises : DTypeError for a dtype of integers, ShapeError for a negative size, ArgumentError for another seed
+    source : Salmon et al. 2011, Philox4x32-10
+    """
     return _uniform(as_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype), seed)
 
 
 def randn(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:
-    """Normal numbers of mean 0 and variance 1."""
+    """Normal numbers of mean 0 and variance 1, as standard_normal draws them.
+
+    size   : ints, or one tuple of them
+    dtype  : a float dtype, float32 by default
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises : DTypeError for another dtype, ShapeError for a negative size, ArgumentError for another seed
+    """
     return standard_normal(size[0] if len(size) == 1 else size, seed, dtype=dtype)
 
 
 def rand_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
-    """`rand` of input's shape and dtype."""
+    """`rand` of input's shape.
+
+    input  : Tensor;     dtype : a float dtype, None for that of input
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises : DTypeError for a dtype of integers
+    """
     return rand(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
 
 
 def randn_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
-    """`randn` of input's shape and dtype."""
+    """`randn` of input's shape.
+
+    input  : Tensor;     dtype : a float dtype, None for that of input
+    seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    raises : DTypeError for a dtype of integers
+    """
     return randn(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
 
 
@@ -390,15 +447,28 @@ def dropout3d(input: TensorLike, p: float = 0.5, training: bool = True) -> Tenso
 def randperm(n: int, seed: int | None = None, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
     """The numbers 0 .. n - 1 in random order: the order that sorts n uniform ones of 53 bits.
 
-    seed, offset : None, or 0 and 0, draw from the global stream; others give the same order each time
+    n            : int >= 0
+    seed, offset : None, or 0 and 0, draw from the global stream, a Generator from its own; other ints give the same order each
+                   time
+    dtype        : of them, int64 by default; it holds n - 1
+    raises       : ValueRangeError for a negative n or one that dtype does not hold, ArgumentError for what is no int
     """
-    n = as_size("randperm", n)
+    n, wanted = as_size("randperm", n), dt.dtype(dtype)
+    if compare("<", n, 0):
+        raise ValueRangeError(f"randperm: n is not negative, not {n}")
+    if wanted.kind in "bui" and isinstance(n, int) and n and not _holds(wanted, 0, n - 1):
+        raise ValueRangeError(f"randperm: {wanted.name} does not hold the numbers up to {n - 1}")
     seed = seed if isinstance(seed, Generator) else (seed or 0) + offset or None
-    return cast_to(argsort(_uniform((n,), dt.float64, seed)), dt.dtype(dtype))
+    return cast_to(argsort(_uniform((n,), dt.float64, seed)), wanted)
 
 
 def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
-    """The slices of x along axis 0 in random order."""
+    """The slices of x along axis 0 in random order.
+
+    x      : Tensor of one axis or more
+    seed   : None draws from the global stream, a Generator from its own; an int: the same order each time
+    raises : ShapeError for a tensor []
+    """
     x = as_operand(x)
     if x.ndim == 0:
         raise ShapeError("shuffle: a tensor without axes has no order")
@@ -423,10 +493,22 @@ def gumbel(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike = 
 def multinomial(input: TensorLike, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
     """`num_samples` places along the last axis of `input`, each drawn with a chance in proportion to its number.
 
-    input       : float[.., C], not negative; out: int64[.., num_samples]
-    replacement : if not, a place is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
+    input       : float[.., C], not negative; integers count as float32
+    num_samples : int >= 0
+    replacement : bool; False: a place is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
+    seed        : None draws from the global stream, a Generator from its own; an int: the same numbers each time
+    out         : int64[.., num_samples]
+    raises      : ShapeError for a tensor [], DTypeError for complex numbers, ValueRangeError for another num_samples,
+                  ArgumentError
+    source      : the Gumbel-max method, Gumbel 1954
     """
-    logs = log(as_operand(input))
+    weights, num_samples = as_operand(input), as_size("multinomial", num_samples)
+    if not weights.ndim or dtype_of(weights).kind == "c":
+        error = DTypeError if weights.ndim else ShapeError
+        raise error("multinomial: takes real numbers along a last axis", note=f"input: {list(weights.shape)}")
+    if compare("<", num_samples, 0):
+        raise ValueRangeError(f"multinomial: num_samples is not negative, not {num_samples}")
+    logs = log(cast_to(weights, dt.float32) if dtype_of(weights).is_small else weights)
     shape = tuple(logs.shape)
     if replacement:
         noise = gumbel(shape[:-1] + (num_samples, shape[-1]), seed, dtype=dtype_of(logs))

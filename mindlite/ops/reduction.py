@@ -35,15 +35,22 @@ from .scan import cumulative_product
 
 @primitive(prepare=reducing("max"), traits={"reduction"})
 def reduce_max(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
-    """The largest element along `axis`; a NaN wins.
+    """The largest element along `axis`; a NaN wins. Equals share the gradient.
 
-    raises : ShapeError if an axis of size 0 is reduced; DTypeError for complex numbers
+    x        : Tensor of any dtype but complex;     axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : ShapeError if an axis of size 0 is reduced, DTypeError for complex numbers, ValueRangeError for an axis outside
     """
 
 
 @primitive(prepare=reducing("min"), traits={"reduction"})
 def reduce_min(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
-    """The smallest element along `axis`; a NaN wins. raises : as reduce_max"""
+    """The smallest element along `axis`; a NaN wins. Equals share the gradient.
+
+    x        : Tensor of any dtype but complex;     axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    raises   : ShapeError if an axis of size 0 is reduced, DTypeError for complex numbers, ValueRangeError for an axis outside
+    """
 
 
 def require_elements(name, x, axis):
@@ -101,12 +108,24 @@ _extremum(reduce_min, "min", np.min)
 
 @primitive(prepare=reducing("any"), traits={"reduction"})
 def reduce_any(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
-    """True where one element along `axis` is not zero; False for an empty axis."""
+    """True where one element along `axis` is not zero; False for an empty axis.
+
+    x        : Tensor of any dtype;     axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    out      : bool[...]
+    raises   : ValueRangeError for an axis outside or named twice
+    """
 
 
 @primitive(prepare=reducing("all"), traits={"reduction"})
 def reduce_all(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
-    """True where no element along `axis` is zero; True for an empty axis."""
+    """True where no element along `axis` is zero; True for an empty axis.
+
+    x        : Tensor of any dtype;     axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    out      : bool[...]
+    raises   : ValueRangeError for an axis outside or named twice
+    """
 
 
 def _quantifier(prim, kind, fold):
@@ -137,9 +156,12 @@ _quantifier(reduce_all, "all", np.all)
 
 @primitive(prepare=reducing("prod"), traits={"reduction"})
 def reduce_prod(x: TensorLike, *, axis: Axes = None, keepdims: bool = False):
-    """The product along `axis`; 1 for an empty axis. bool counts as int64.
+    """The product along `axis`; 1 for an empty axis.
 
-    gradient: for each element the product of those before and behind it, so that zeros are no exception
+    x        : Tensor of any dtype; bool counts as int64;     axis : int, tuple of ints, or None for all axes
+    keepdims : bool; True: the axes stay, with the size 1
+    gradient : for each element the product of those before and behind it, so that zeros are no exception
+    raises   : ValueRangeError for an axis outside or named twice
     """
 
 
@@ -322,16 +344,37 @@ def _chosen(name, input, initial, chosen, keeps):
 
 def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
         where: TensorLike | None = None) -> Any:
-    """(largest element along `axis`, its index); for axis None of all elements, with the row-major index.
+    """(the largest element along `axis`, its index); the gradient goes to that element alone. amax gives the value alone.
 
-    initial : no element counts as less;     where : bool, the others count as `initial`, which is wanted then
+    input    : Tensor of any dtype but complex; a NaN is the largest
+    axis     : int, or None for all elements, with the index in row-major order
+    keepdims : bool; True: the axis stays, with the size 1
+    initial  : number: no element counts as less, the first that is less stands for it;     where : bool[...], the others count
+               as
+               `initial`, which is wanted then
+    out      : (Tensor like input, int64), without the axis; of equals the first
+    raises   : DTypeError for complex numbers, ShapeError for an empty axis, ArgumentError for `where` without `initial` and
+               for an
+               axis that is no int, ValueRangeError for an axis outside
     """
     return _with_index(index_of_max, _chosen("max", input, initial, where, greater), axis, keepdims)
 
 
 def min(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
         where: TensorLike | None = None) -> Any:
-    """(smallest element along `axis`, its index); for axis None of all elements, with the row-major index. See max."""
+    """(the smallest element along `axis`, its index); the gradient goes to that element alone. amin gives the value alone.
+
+    input    : Tensor of any dtype but complex; a NaN is the smallest
+    axis     : int, or None for all elements, with the index in row-major order
+    keepdims : bool; True: the axis stays, with the size 1
+    initial  : number: no element counts as more, the first that is more stands for it;     where : bool[...], the others count
+               as
+               `initial`, which is wanted then
+    out      : (Tensor like input, int64), without the axis; of equals the first
+    raises   : DTypeError for complex numbers, ShapeError for an empty axis, ArgumentError for `where` without `initial` and
+               for an
+               axis that is no int, ValueRangeError for an axis outside
+    """
     return _with_index(index_of_min, _chosen("min", input, initial, where, less), axis, keepdims)
 
 
@@ -346,12 +389,26 @@ def _counted(input, dtype):
 
 
 def sum(input: TensorLike, dim: Axes = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
-    """The sum along `dim`, in `dtype` if that is given; integers and bools are added as int64 otherwise."""
+    """The sum along `dim`; halves are added in float32.
+
+    input   : Tensor of any dtype
+    dim     : int, tuple of ints, or None for all axes; () is all, too
+    keepdim : bool; True: the axes stay, with the size 1
+    dtype   : in which it is summed; None: that of input, int64 for integers and bools
+    raises  : ValueRangeError for an axis outside or named twice, ArgumentError for one that is no int
+    """
     return reduce_sum(_counted(input, dtype), axis=dim, keepdims=keepdim)
 
 
 def prod(input: TensorLike, axis: Axes = None, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
-    """The product along `axis`, in `dtype` if that is given; integers and bools are multiplied as int64 otherwise."""
+    """The product along `axis`. Its gradient is exact where elements are 0, too.
+
+    input     : Tensor of any dtype
+    axis      : int, tuple of ints, or None for all axes
+    keep_dims : bool; True: the axes stay, with the size 1
+    dtype     : in which it is multiplied; None: that of input, int64 for integers and bools
+    raises    : ValueRangeError for an axis outside or named twice, ArgumentError for one that is no int
+    """
     return reduce_prod(_counted(input, dtype), axis=axis, keepdims=keep_dims)
 
 

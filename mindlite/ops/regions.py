@@ -84,11 +84,13 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
 def ps_roi_pooling(features: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int) -> Tensor:
     """Position-sensitive means: cell (i, j) of output channel d is the mean of input channel (d * G + i) * G + j.
 
-    features   : f[N, output_dim * G * G, H, W], G = group_size
-    rois       : f[B, 5, R], (number of the picture, x0, y0, x1, y1) on the middle axis
-    out        : f[B * R, output_dim, G, G]; an empty cell is 0
-    raises     : ShapeError, DTypeError, ArgumentError, ValueRangeError
-    source     : Dai et al. 2016 (R-FCN), section 2
+    features      : float[N, output_dim * G * G, H, W], G = group_size
+    rois          : float[B, 5, R], (number of the picture, x0, y0, x1, y1) on the middle axis
+    spatial_scale : float, by which the corners are multiplied: the size of features over that of the picture
+    group_size, output_dim : ints
+    out           : float[B * R, output_dim, G, G]; an empty cell is 0
+    raises        : ShapeError, DTypeError, ArgumentError, ValueRangeError
+    source        : Dai et al. 2016 (R-FCN), section 2
     """
     for name, value in (("group_size", group_size), ("output_dim", output_dim)):
         if isinstance(value, bool) or not isinstance(value, int):

@@ -17,7 +17,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import normal_axis
 from .basic import batched, cast, move_batch_axis, reshape
-from .define import as_operand
+from .define import as_operand, dtype_of
 from .elementary import exp
 from .indexing import gather_elements_axis, scatter_elements_add
 from .logic import equal, where
@@ -26,13 +26,16 @@ from .slicing import take_range, zeros_like_shape
 from .structure import concat
 
 
-def _prepare(args, attrs):
-    x = as_operand(args[0])
-    attrs = {**attrs, "axis": normal_axis("scan", attrs["axis"], x.ndim)}
-    return (x,), {name: value if name == "axis" else bool(value) for name, value in attrs.items()}
+def _along(name):
+    """The `prepare` of a scan that users call `name`."""
+    def prepare(args, attrs):
+        x = as_operand(args[0])
+        attrs = {**attrs, "axis": normal_axis(name, attrs["axis"], x.ndim)}
+        return (x,), {name: value if name == "axis" else bool(value) for name, value in attrs.items()}
+    return prepare
 
 
-@primitive(prepare=_prepare, traits={"library"})
+@primitive(prepare=_along("cumsum"), traits={"library"})
 def cumulative_sum(x, *, axis, exclusive=False, reverse=False):
     """out[i] = sum of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse.
 
@@ -40,7 +43,7 @@ def cumulative_sum(x, *, axis, exclusive=False, reverse=False):
     """
 
 
-@primitive(prepare=_prepare, traits={"library"})
+@primitive(prepare=_along("cumprod"), traits={"library"})
 def cumulative_product(x, *, axis, exclusive=False, reverse=False):
     """out[i] = product of x[j] for j <= i along `axis`; j < i if exclusive; from the other end if reverse.
 
@@ -225,16 +228,18 @@ def cumprod(input: TensorLike, dim: int, dtype: DTypeLike | None = None) -> Tens
 
     input  : Tensor of any dtype
     dim    : int
-    dtype  : in which it is multiplied, by default that of input (int64 for bool); small integers wrap
+    dtype  : in which it is multiplied, by default that of input, int64 for integers and bools
     out    : Tensor of input's shape
     raises : ValueRangeError for an axis outside, ArgumentError for one that is no int
     """
-    return cumulative_product(as_operand(input) if dtype is None else cast(as_operand(input), dtype=dtype), axis=dim)
+    input = as_operand(input)
+    wanted = dt.int64 if dtype is None and dtype_of(input).kind in "bui" else dtype
+    return cumulative_product(input if wanted is None else cast(input, dtype=wanted), axis=dim)
 
 
 # ---------------------------------------------------------------- running logarithms of sums
 
-@primitive(prepare=_prepare, traits={"library"})
+@primitive(prepare=_along("logcumsumexp"), traits={"library"})
 def cumulative_logsumexp(x, *, axis):
     """out[i] = log(sum of exp(x[j]) for j <= i) along `axis`, without overflow; x : float, out : like x."""
 
@@ -287,12 +292,12 @@ def logcumsumexp(input: TensorLike, axis: int) -> Tensor:
 
 # ---------------------------------------------------------------- running extrema
 
-@primitive(prepare=_prepare, traits={"library"}, name="cummax")
+@primitive(prepare=_along("cummax"), traits={"library"}, name="cummax")
 def running_max(x, *, axis):
     """(values, indices): the largest element so far along `axis` and its index, the last of equals; a NaN stays."""
 
 
-@primitive(prepare=_prepare, traits={"library"}, name="cummin")
+@primitive(prepare=_along("cummin"), traits={"library"}, name="cummin")
 def running_min(x, *, axis):
     """(values, indices): the smallest element so far along `axis` and its index, the last of equals; a NaN stays."""
 

@@ -30,7 +30,14 @@ def tensor_scatter_add(input_x, indices, updates):
 
 
 def tensor_scatter_sub(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """input_x with the updates subtracted."""
+    """input_x less the updates at the places of `indices`; where a place occurs twice, both are subtracted.
+
+    input_x : Tensor of any dtype
+    indices : int[.., K], each row the first K indices of a slice
+    updates : Tensor [.., *slice], converted to the dtype of input_x
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for bool and for indices that are
+              no integers
+    """
     input_x, indices, updates = _operands(input_x, indices, updates)
     return scatter_nd_add(input_x, indices, neg(updates))
 
@@ -49,22 +56,50 @@ def _one_by_one(x, indices, updates, combine):
 
 
 def tensor_scatter_mul(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """input_x multiplied by the updates."""
+    """input_x multiplied by the updates at the places of `indices`; where a place occurs twice, by both.
+
+    input_x : Tensor of any dtype
+    indices : int[.., K], each row the first K indices of a slice
+    updates : Tensor [.., *slice], converted to the dtype of input_x
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for indices that are no integers
+    """
     return _one_by_one(input_x, indices, updates, lambda old, new: old * new)
 
 
 def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """input_x divided by the updates."""
+    """input_x divided by the updates at the places of `indices`; where a place occurs twice, by both.
+
+    input_x : Tensor of any dtype
+    indices : int[.., K], each row the first K indices of a slice
+    updates : Tensor [.., *slice], converted to the dtype of input_x
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for indices that are no integers
+    """
     return _one_by_one(input_x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
 
 
 def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """The larger of input_x and the updates."""
+    """The larger of input_x and the updates at the places of `indices`; where a place occurs twice, the largest.
+
+    input_x : Tensor of any dtype but complex
+    indices : int[.., K], each row the first K indices of a slice
+    updates : Tensor [.., *slice], converted to the dtype of input_x
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that
+              are no
+              integers
+    """
     return _one_by_one(input_x, indices, updates, maximum)
 
 
 def tensor_scatter_min(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """The smaller of input_x and the updates."""
+    """The smaller of input_x and the updates at the places of `indices`; where a place occurs twice, the smallest.
+
+    input_x : Tensor of any dtype but complex
+    indices : int[.., K], each row the first K indices of a slice
+    updates : Tensor [.., *slice], converted to the dtype of input_x
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that
+              are no
+              integers
+    """
     return _one_by_one(input_x, indices, updates, minimum)
 
 

@@ -7,14 +7,13 @@ another segment.
 """
 from __future__ import annotations
 
-import numpy as np
-
 from ..common.errors import DTypeError, Refusal, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.graph import AnfNode
 from .arithmetic import maximum
 from .basic import reshape
 from .creation import arange, ones, zeros
+from .axes import as_size
 from .define import as_operand, check_tensors, dtype_of
 from .indexing import bounded_indices, gather_axis
 from .logic import equal, greater_equal, less, logical_and, where
@@ -34,10 +33,16 @@ def _rows(name, x, ids, num_segments):
 
 
 def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
-    """The sums of the rows that have the same number; zeros where there is none.
+    """The sums of the rows that have the same number; zeros where there is none. Rows with a negative number are left out.
 
-    Rows with a negative number are left out. raises : IndexRangeError for one that is num_segments or more
+    input_x      : Tensor [.., *row] of any dtype
+    segment_ids  : int[..], the number of each row;     num_segments : int
+    out          : [num_segments, *row]
+    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first
+                   axes of
+                   input_x, DTypeError for numbers that are no integers, ArgumentError where num_segments is no int
     """
+    num_segments = as_size("unsorted_segment_sum", num_segments)
     rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids, num_segments)
     inside = logical_and(greater_equal(ids, 0), less(ids, num_segments))
     places = reshape(where(inside, ids, num_segments), shape=(-1, 1))
@@ -45,17 +50,30 @@ def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segme
     return made[:num_segments]
 
 
-def _fold(name, fold, neutral, empty=None):
+def _fold(name, doc, fold, neutral, empty=None):
     """neutral, empty: (dtype) -> what leaves a fold alone, and what a segment without rows has (None: that)"""
     def segments(x, segment_ids, num_segments):
+        num_segments = as_size(name, num_segments)
         rows, ids, rest = _rows(name, x, segment_ids, num_segments)
         of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
         of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
         spread = reshape(rows, shape=(rows.shape[0], 1, *rest))
-        dtype = dtype_of(rows).numpy
+        dtype = dtype_of(rows)
+        if dtype.kind == "c" and empty is not None:
+            raise DTypeError(f"{name}: complex numbers have no order")
         folded = fold(where(of, spread, neutral(dtype)), 0)
         return folded if empty is None else where(reduce_any(of, axis=0), folded, empty(dtype))
     segments.__name__ = segments.__qualname__ = name
+    segments.__doc__ = f"""{doc}
+
+    Rows with a negative number are left out.
+
+    x            : Tensor [.., *row] of any dtype{' but complex' if empty is not None else '; integers and bools count as int64'}
+    segment_ids  : int[..], the number of each row;     num_segments : int
+    out          : [num_segments, *row]
+    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
+                   of x, DTypeError for another dtype, ArgumentError where num_segments is no int
+    """
     return segments
 
 
@@ -64,17 +82,20 @@ def _end(end, infinite=False):
     def number(dtype):
         if infinite and dtype.kind == "f":
             return float("-inf" if end == "min" else "inf")
-        limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-        return type(np.zeros((), dtype).item())(getattr(limits, end))
+        if dtype.kind == "b":
+            return end == "max"
+        return (float if dtype.kind == "f" else int)(getattr(dtype.limits, end))
     return number
 
 
-unsorted_segment_max = _fold("unsorted_segment_max", amax, _end("min", True), _end("min"))
-unsorted_segment_max.__doc__ = "The largest of the rows with the same number; the type's smallest where there is none."
-unsorted_segment_min = _fold("unsorted_segment_min", amin, _end("max", True), _end("max"))
-unsorted_segment_min.__doc__ = "The smallest of the rows with the same number; the type's largest where there is none."
-unsorted_segment_prod = _fold("unsorted_segment_prod", prod, lambda dtype: 1)
-unsorted_segment_prod.__doc__ = "The product of the rows with the same number; one where there is none."
+unsorted_segment_max = _fold("unsorted_segment_max",
+                             "The largest of the rows with the same number; the dtype's smallest where there is none.",
+                             amax, _end("min", True), _end("min"))
+unsorted_segment_min = _fold("unsorted_segment_min",
+                             "The smallest of the rows with the same number; the dtype's largest where there is none.",
+                             amin, _end("max", True), _end("max"))
+unsorted_segment_prod = _fold("unsorted_segment_prod",
+                              "The product of the rows with the same number; 1 where there is none.", prod, lambda dtype: 1)
 
 
 def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:

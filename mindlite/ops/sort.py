@@ -102,7 +102,13 @@ sbp_rule(sort_along, _pair_spec)
 
 
 def sort(input_x: TensorLike, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-    """(values, indices) in ascending or descending order along `axis`; stable."""
+    """(values, indices) in ascending or descending order along `axis`; equals keep their order, NaN counts as the largest.
+
+    input_x    : Tensor of any dtype but complex
+    axis       : int;     descending : bool
+    out        : (like input_x, int64 like it)
+    raises     : DTypeError for complex numbers, ValueRangeError for an axis outside
+    """
     return sort_along(input_x, axis=axis, descending=bool(descending))
 
 
@@ -119,7 +125,11 @@ def argsort(input: TensorLike, axis: int = -1, descending: bool = False) -> Tens
 
 
 def msort(input: TensorLike) -> Tensor:
-    """The values in ascending order along the first axis."""
+    """The elements in ascending order along the first axis.
+
+    input  : Tensor of any dtype but complex; NaN stands last
+    raises : DTypeError for complex numbers
+    """
     return sort(input, 0)[0]
 
 
@@ -185,9 +195,15 @@ sbp_rule(topk_along, _pair_spec)
 
 
 def topk(input: TensorLike, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
-    """(values, indices) of the k largest (or smallest) elements along `dim` (the last by default), always in order.
+    """(values, indices) of the k largest, or smallest, elements along `dim`, the best first; equals keep their order.
 
-    raises : ValueRangeError if k is negative or larger than the axis
+    input   : Tensor of any dtype but complex
+    k       : int;     dim : int, None for the last axis
+    largest : bool; False: the smallest
+    sorted  : bool; says nothing, as they always stand in order
+    out     : (Tensor, int64), both with k along dim
+    raises  : ValueRangeError if k is negative or larger than the axis, DTypeError for complex numbers, ArgumentError for a k
+              that is no int
     """
     return topk_along(input, k=as_size("topk", k), axis=-1 if dim is None else dim, largest=bool(largest))
 
@@ -220,7 +236,12 @@ jvp_rule(nonzero_indices)(lambda primals, tangents, out: None)
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not zero: int64[count, axes], or one int64[count] per axis."""
+    """The indices of the elements that are not zero, in row-major order. Their number is data's: no size of a compiled graph.
+
+    input    : Tensor of any dtype
+    as_tuple : bool; True: one int64[count] per axis, as NumPy has it
+    out      : int64[count, axes]
+    """
     input = as_operand(input)
     found = nonzero_indices(input)
     return tuple(found[:, axis] for axis in range(input.ndim)) if as_tuple else found
@@ -313,5 +334,10 @@ jvp_rule(unique_values)(lambda primals, tangents, out: (None, None))
 
 
 def unique(input: TensorLike) -> Any:
-    """(values in the order of their first appearance, for each element the int32 index of its value). No gradient."""
+    """(the different elements in the order of their first appearance, for each element the place of its value). No gradient.
+
+    input  : Tensor of any dtype but complex; two NaN are two elements
+    out    : (vector like input, int32 of the shape of input); its length is data's
+    raises : DTypeError for complex numbers
+    """
     return unique_values(as_operand(input))

@@ -43,7 +43,11 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
 
 def unique_with_pad(x: Tensor, pad_num: float) -> Any:
     """(the different elements of the vector x in the order of their first appearance, then pad_num; where each element
-    is among them, int32): both as long as x."""
+    is among them, int32): both as long as x.
+
+    x       : Tensor of one axis, of any dtype but complex;     pad_num : number
+    raises  : ShapeError for what is no vector, DTypeError for complex numbers
+    """
     x = as_operand(x)
     if x.ndim != 1:
         raise ShapeError("unique_with_pad: a vector is wanted", note=f"x: {list(x.shape)}")

@@ -16,8 +16,10 @@ import numpy as np
 from ..common.tensor import Tensor, TensorLike
 
 from ..common import dtype as dt
+from ..common.errors import ValueRangeError
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, compute_dtype, where as where_scalar
 from .arithmetic import sign
+from .axes import as_known_int
 from .define import documented, elementwise, to_float
 from .elementary import exp
 
@@ -258,8 +260,16 @@ def polygamma_of(input, *, n):
 
 
 def polygamma(n: int, input: TensorLike) -> Tensor:
-    """The n-th derivative of digamma, n an int that is not negative."""
-    return polygamma_of(input, n=int(n))
+    """The n-th derivative of digamma; at the poles 0, -1, -2, .. inf for an odd n, else -inf.
+
+    n      : int >= 0;     input : float[...]; integers and bools count as float32
+    raises : DTypeError for complex numbers, ValueRangeError for a negative n, ArgumentError for one that is no int
+    source : Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.11
+    """
+    n = as_known_int("polygamma", n)
+    if n < 0:
+        raise ValueRangeError(f"polygamma: n is not negative, not {n}")
+    return polygamma_of(input, n=n)
 
 
 @elementwise(scalar=inverse_erf_element, array=_inverse_erf, accepts="f", prepare=to_float,

@@ -74,7 +74,11 @@ def hstack(tensors: Sequence[TensorLike]) -> Tensor:
 
 
 def vstack(inputs: Sequence[TensorLike]) -> Tensor:
-    """One below the other: along axis 0, one-axis tensors as rows."""
+    """One below the other: along axis 0, one-axis tensors as rows.
+
+    inputs : tuple or list of Tensors, of the dtype to which they are promoted
+    raises : ShapeError where the other sizes differ, ArgumentError for no tuple or an empty one
+    """
     return concat(atleast_2d(_several("vstack", inputs)), 0)
 
 
@@ -147,7 +151,12 @@ def hsplit(input: TensorLike, indices_or_sections: Ints) -> tuple[Tensor, ...]:
 
 
 def vsplit(input: TensorLike, indices_or_sections: Ints) -> tuple[Tensor, ...]:
-    """tensor_split along axis 0."""
+    """Cut along axis 0: tensor_split.
+
+    input               : Tensor of one axis or more
+    indices_or_sections : int >= 1: so many parts of nearly the same size; or ints: the places where it is cut
+    raises              : ArgumentError for a number of parts below 1, ShapeError for a tensor []
+    """
     return _split("vsplit", as_operand(input), indices_or_sections, 0)
 
 

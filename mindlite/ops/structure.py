@@ -130,7 +130,13 @@ def cat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
 
 
 def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
-    """The tensors, all of one shape, along a new axis."""
+    """The tensors along a new axis.
+
+    tensors : tuple or list of Tensors of one shape, of the dtype to which they are promoted
+    axis    : int, where the new axis stands
+    raises  : ShapeError where the shapes differ, ArgumentError for no tuple or an empty one, ValueRangeError for an axis
+              outside
+    """
     if not isinstance(tensors, (tuple, list)) or not tensors:
         raise ArgumentError("stack: a non-empty tuple or list of tensors is wanted")
     args, _ = promote_operands(tuple(as_operand(x) for x in tensors), {})
@@ -141,9 +147,14 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of `tensor` along `axis`: of that size each (the last may be smaller), or of the given sizes.
+    """Pieces of `tensor` along `axis`: a tuple.
 
-    raises : ShapeError if the given sizes do not add up to the axis
+    tensor                 : Tensor of any dtype
+    split_size_or_sections : int >= 1, the size of each piece (the last may be smaller), or a tuple of the sizes
+    axis                   : int
+    raises                 : ShapeError if the given sizes do not add up to the axis, ValueRangeError for a size below 1 or an
+                             axis outside,
+                             ArgumentError for one that is no int
     """
     axis = real_axis("split", axis, tensor.ndim)
     total = tensor.shape[axis]
@@ -192,7 +203,11 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along `axis`, without it: a tuple. The axis' size must be known."""
+    """The slices along `axis`, without it: a tuple. The axis' size must be known.
+
+    input_x : Tensor of one axis or more;     axis : int
+    raises  : ValueRangeError for an axis outside
+    """
     axis = real_axis("unstack", axis, input_x.ndim)
     if not isinstance(input_x.shape[axis], int):
         raise ArgumentError(f"unstack: the size {input_x.shape[axis]} of axis {axis} is known at run time only")
@@ -200,7 +215,11 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The same as `unstack`."""
+    """The slices along `dim`, without it: a tuple, as unstack gives it.
+
+    input  : Tensor of one axis or more, of a known size;     dim : int
+    raises : ValueRangeError for an axis outside
+    """
     return unstack(input, dim)
 
 
@@ -220,14 +239,20 @@ def expand_dims(input_x: TensorLike, axis: int) -> Tensor:
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """The same as `expand_dims`."""
+    """A new axis of size 1: expand_dims.
+
+    input  : Tensor of any dtype;     dim : int, where it stands
+    raises : ValueRangeError for an axis outside
+    """
     return expand_dims(input, dim)
 
 
 def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
-    """Axes of size 1 removed: those named (an int or several), or all whose size is known to be 1.
+    """Axes of size 1 removed.
 
-    raises : ShapeError if a named axis has another size
+    input  : Tensor of any dtype
+    axis   : int or tuple of ints, those that go; None: all whose size is known to be 1
+    raises : ShapeError if a named axis has another size, ValueRangeError for an axis outside or named twice
     """
     if axis is None:
         axes = tuple(a for a, n in enumerate(input.shape) if isinstance(n, int) and n == 1)
@@ -262,12 +287,21 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis."""
+    """All elements in row-major order along one axis.
+
+    input : Tensor of any shape and dtype
+    """
+    input = as_operand(input)
     return reshape(input, shape=(product(input.shape),))
 
 
 def unflatten(input: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
-    """Axis `axis` taken apart into `sizes`, one of which may be -1."""
+    """Axis `axis` taken apart.
+
+    input  : Tensor of any dtype;     axis : int
+    sizes  : tuple of ints, one of which may be -1
+    raises : ShapeError where they do not fit the axis, ValueRangeError for an axis outside
+    """
     axis = real_axis("unflatten", axis, input.ndim)
     parts = fill_in("unflatten", as_shape("unflatten", sizes), input.shape[axis])
     return reshape(input, shape=tuple(input.shape[:axis]) + parts + tuple(input.shape[axis + 1:]))
@@ -279,7 +313,11 @@ def permute(input: TensorLike, axis: Sequence[int]) -> Tensor:
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    input        : Tensor of any dtype;     axis0, axis1 : ints
+    raises       : ValueRangeError for an axis outside, ArgumentError for one that is no int
+    """
     a, b = real_axis("swapaxes", axis0, input.ndim), real_axis("swapaxes", axis1, input.ndim)
     perm = list(range(input.ndim))
     perm[a], perm[b] = b, a
@@ -287,12 +325,21 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """The same as `swapaxes`."""
+    """Two axes exchanged, as swapaxes does it.
+
+    input        : Tensor of any dtype;     dim0, dim1 : ints
+    raises       : ValueRangeError for an axis outside, ArgumentError for one that is no int
+    """
     return swapaxes(input, dim0, dim1)
 
 
 def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
-    """Axes moved from `source` to `destination` (ints or tuples of them); the others keep their order."""
+    """Axes moved to other places; the others keep their order.
+
+    x                   : Tensor of any dtype
+    source, destination : int, or tuples of as many ints
+    raises              : ArgumentError where they are not as many, or name an axis twice, ValueRangeError for an axis outside
+    """
     source = source if isinstance(source, (tuple, list)) else (source,)
     destination = destination if isinstance(destination, (tuple, list)) else (destination,)
     source = [real_axis("movedim", a, x.ndim) for a in source]
@@ -307,15 +354,32 @@ def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
 
 
 def moveaxis(x: Tensor, source: Ints, destination: Ints) -> Tensor:
-    """The same as `movedim`."""
+    """Axes moved to other places; the others keep their order. The same as movedim.
+
+    x                   : Tensor of any dtype
+    source, destination : int, or tuples of as many ints
+    raises              : ArgumentError where they are not as many, or name an axis twice, ValueRangeError for an axis outside
+    """
     return movedim(x, source, destination)
 
 
 # ---------------------------------------------------------------- repeating
 
+def _counts(name, counts):
+    """raises : ValueRangeError for a negative number of repetitions"""
+    if any(isinstance(count, int) and count < 0 for count in counts):
+        raise ValueRangeError(f"{name}: a number of repetitions is negative", note=f"{counts}")
+    return counts
+
+
 def tile(input: Tensor, dims: Ints | None) -> Tensor:
-    """`input` repeated dims[i] times along axis i, whole after whole; missing leading axes are of size 1."""
-    counts = as_shape("tile", dims)
+    """`input` side by side with itself, dims[i] times along axis i.
+
+    input  : Tensor of any dtype
+    dims   : int or tuple of ints >= 0; fewer than axes count from the end, more of them add axes in front
+    raises : ValueRangeError for a negative one, ArgumentError for one that is no int
+    """
+    counts = _counts("tile", as_shape("tile", dims))
     rank = max(len(counts), input.ndim)
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - input.ndim) + tuple(input.shape)
@@ -325,18 +389,31 @@ def tile(input: Tensor, dims: Ints | None) -> Tensor:
 
 
 def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> Tensor:
-    """Each element repeated `repeats` (an int) times in place along `axis`; along the flattened tensor if None."""
+    """Each slice along `axis` repeated in place: [a, b] -> [a, a, b, b].
+
+    input   : Tensor of any dtype
+    repeats : int >= 0, how often, the same for all slices
+    axis    : int, or None for the elements in row-major order, which gives a vector
+    raises  : ValueRangeError for a negative number or an axis outside, ArgumentError for repeats that are no int
+    """
     if axis is None:
         input, axis = ravel(input), 0
     axis = real_axis("repeat_interleave", axis, input.ndim)
-    times: Any = as_size("repeat_interleave", repeats)
+    times: Any
+    times, = _counts("repeat_interleave", (as_size("repeat_interleave", repeats),))
     shape = tuple(input.shape)
     spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (times,) + shape[axis + 1:])
     return reshape(spread, shape=shape[:axis] + (shape[axis] * times,) + shape[axis + 1:])
 
 
 def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
-    """Elements moved by `shifts` places along `dims`; what leaves one end enters at the other. dims None: flattened."""
+    """Elements moved by `shifts` places; what leaves one end enters at the other.
+
+    input  : Tensor of any dtype
+    shifts : int, or a tuple of as many ints as dims
+    dims   : int or tuple of ints; None: of all elements in row-major order
+    raises : ArgumentError for another number of shifts or one that is no int, ValueRangeError for an axis outside
+    """
     if dims is None:
         return reshape(roll(ravel(input), shifts, 0), shape=tuple(input.shape))
     shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -393,11 +470,20 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinate grids of one-axis tensors: out[k] varies along axis k ("ij"), with the first two exchanged in "xy"."""
+    """Coordinate grids: out[k] varies along axis k alone.
+
+    inputs   : Tensors of one axis, of any dtypes, or one list of them
+    indexing : "ij", or "xy": the first two axes of the grids are exchanged
+    out      : a tuple, each of the shape of all sizes and of the dtype of its input
+    raises   : ShapeError for a tensor of other axes, ValueRangeError for another indexing
+    """
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         inputs = tuple(inputs[0])
     if indexing not in ("xy", "ij"):
         raise ValueRangeError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+    inputs = tuple(as_operand(x) for x in inputs)
+    if any(x.ndim != 1 for x in inputs):
+        raise ShapeError("meshgrid: tensors of one axis are wanted", note=f"{[list(x.shape) for x in inputs]}")
     order = list(range(len(inputs)))
     if indexing == "xy" and len(inputs) > 1:
         order[:2] = 1, 0
@@ -411,9 +497,13 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Elements added at the ends of axes.
 
-    padding : (before, after) of the last axis, then of the one before it, ..; negative sizes cut ("constant" alone)
-    mode    : "constant" (of `value`, 0 by default), "reflect" (without the edge), "replicate", "circular"
-    raises  : ValueRangeError for an unknown mode, ShapeError where reflect or circular want more than there is
+    input_x : Tensor of any dtype
+    padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut ("constant" alone)
+    mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end)
+    value   : number for "constant", 0 by default, converted to the dtype of input_x
+    raises  : ValueRangeError for an unknown mode or negative sizes in another one, ShapeError where reflect or circular want
+              more than
+              there is, ArgumentError for an odd number of sizes or more than axes
     """
     padding = as_shape("pad", padding) if not isinstance(padding, int) else (padding, padding)
     if len(padding) % 2 or len(padding) // 2 > input_x.ndim:

@@ -11,7 +11,8 @@ from .axes import as_size
 from .basic import reshape
 from .creation import zeros
 from .define import as_operand, dtype_of
-from .indexing import scatter_elements_add
+from .indexing import bounded_indices
+from .lookup import tensor_scatter_elements
 from .nn_pool import avg_pool1d, avg_pool2d
 
 
@@ -29,26 +30,47 @@ def _unpool(name, x, indices, axes, kernel_size, stride, padding, output_size):
     plane = 1
     for n in sizes:
         plane = plane * n
-    out = scatter_elements_add(zeros(lead + (plane,), dtype_of(x)), reshape(indices, shape=lead + (-1,)),
-                               reshape(x, shape=lead + (-1,)), axis=len(lead))
+    places = bounded_indices(reshape(indices, shape=lead + (-1,)), what=f"{name}: place", low=0, high=plane)
+    out = tensor_scatter_elements(zeros(lead + (plane,), dtype_of(x)), places, reshape(x, shape=lead + (-1,)), len(lead))
     return reshape(out, shape=lead + sizes)
 
 
 def max_unpool1d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
-    """x[N, C, L] or [C, L] put at `indices` of a line of zeros."""
+    """Values put back at the places that max pooling gave, in a line of zeros. Where a place occurs twice, one of the values
+    stays.
+
+    x           : Tensor [N, C, L] or [C, L];     indices : int like x, places in the line
+    kernel_size : int;     stride : int, None for kernel_size;     padding : int: those of the pooling, which give the size
+    output_size : (L,), the size, or None for (L - 1) * stride - 2 * padding + kernel_size
+    raises      : ShapeError for other shapes, IndexRangeError for a place outside, DTypeError for indices that are no integers
+    """
     return _unpool("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
-    """x[N, C, H, W] or [C, H, W] put at `indices` (h * W + w) of a plane of zeros."""
+    """Values put back at the places that max pooling gave, in a plane of zeros. Where a place occurs twice, one of the values
+    stays.
+
+    x           : Tensor [N, C, H, W] or [C, H, W];     indices : int like x, places h * W + w in the plane
+    kernel_size : int or two;     stride : the same, None for kernel_size;     padding : the same: those of the pooling
+    output_size : (H, W), or None for (n - 1) * stride - 2 * padding + kernel_size along each axis
+    raises      : ShapeError for other shapes, IndexRangeError for a place outside, DTypeError for indices that are no integers
+    """
     return _unpool("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
-    """x[N, C, D, H, W] or [C, D, H, W] put at `indices` of a volume of zeros."""
+    """Values put back at the places that max pooling gave, in a volume of zeros. Where a place occurs twice, one of the values
+    stays.
+
+    x           : Tensor [N, C, D, H, W] or [C, D, H, W];     indices : int like x, places (d * H + h) * W + w in the volume
+    kernel_size : int or three;     stride : the same, None for kernel_size;     padding : the same: those of the pooling
+    output_size : (D, H, W), or None for (n - 1) * stride - 2 * padding + kernel_size along each axis
+    raises      : ShapeError for other shapes, IndexRangeError for a place outside, DTypeError for indices that are no integers
+    """
     return _unpool("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
 
 

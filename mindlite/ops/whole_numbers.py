@@ -49,7 +49,12 @@ def lcm(input: TensorLike, other: TensorLike) -> Tensor:
 
 
 def population_count(input_x: TensorLike) -> Tensor:
-    """The number of ones among the bits of each integer, uint8."""
+    """The number of ones among the bits of each integer; of a negative one in two's complement.
+
+    input_x : int[...] or bool[...]
+    out     : uint8[...]
+    raises  : DTypeError for floats and complex numbers
+    """
     x = as_operand(input_x)
     total: Any = 0
     for bit in range(8 * dtype_of(x).itemsize):

@@ -39,7 +39,7 @@ PROGRAMS = {
     "another order": (lambda x, w, b, r: ops.relu(conv(x, w)) + b.reshape((1, 20, 1, 1)), []),
     "more behind it": (lambda x, w, b, r: ops.tanh(ops.relu(conv(x, w)) * 2), []),
     "read by a cluster and by the caller": (lambda x, w, b, r: (lambda y: (y, ops.tanh(y)))(ops.relu(conv(x, w))), ["relu"]),
-    "read by another convolution": (lambda x, w, b, r: one(ops.relu(one(x, w)), w[:, :1].repeat(20, 1)), ["relu"]),
+    "read by another convolution": (lambda x, w, b, r: one(ops.relu(one(x, w)), w[:, :1].repeat_interleave(20, 1)), ["relu"]),
     "read twice": (lambda x, w, b, r: (lambda y: ops.relu(y) + y)(conv(x, w)), []),
     "a result itself": (lambda x, w, b, r: (lambda y: (y, ops.relu(y)))(conv(x, w)), []),
     "added to itself": (lambda x, w, b, r: (lambda y: y + y)(conv(x, w)), []),

@@ -1,5 +1,6 @@
 """Operators as names: how a call is brought to its form, who gives it its meaning, and the tables of rules."""
 import copy
+import inspect
 import pickle
 import threading
 
@@ -40,7 +41,13 @@ def test_a_signature_is_parted_into_inputs_and_attributes(scaled, packed):
     assert scaled.inputs == ("x", "y") and list(scaled.attrs) == ["by", "offset"] and not scaled.variadic
     assert packed.inputs == ("*parts",) and packed.attrs == {"axis": 0} and packed.variadic
     assert str(scaled.signature) == "(x, y, *, by, offset=1)" and str(packed.signature) == "(*parts, axis=0)"
-    assert "elementwise" in scaled.traits and scaled.__doc__ == "A test."
+    assert "elementwise" in scaled.traits and scaled.doc == "A test."
+
+
+def test_help_shows_how_an_operator_is_called_above_its_docstring(scaled, packed):
+    assert scaled.__doc__ == "scaled(x, y, by, offset=1)\n\nA test." and packed.__doc__.startswith("packed(*parts, axis=0)\n")
+    assert inspect.signature(scaled) == scaled.signature
+    assert "An operator: name" in Primitive.__doc__ and "name" in inspect.signature(Primitive).parameters
 
 
 @pytest.mark.parametrize("args, attrs", [
@@ -143,5 +150,5 @@ def test_an_operator_is_one_object_also_after_copying_and_pickling():
 
 def test_every_operator_has_a_sentence_and_a_shape_rule():
     for name, prim in PRIMITIVES.items():
-        assert prim.name == name and prim.__doc__.strip(), name
+        assert prim.name == name and prim.doc.strip(), name
         assert prim in infer_rule, name

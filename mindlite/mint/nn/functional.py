@@ -12,6 +12,7 @@ from ...common import dtype as dt
 from ...common.errors import ValueRangeError
 from ...ops.define import as_operand, cast_to, dtype_of
 from ...ops.indexing import bounded_indices
+from ...ops.methods import doc_of
 from ..arithmetic import conv2d
 from ..define import publisher
 from ..shaping import flatten
@@ -43,7 +44,7 @@ for _name in "hardsigmoid hardswish logsigmoid mish selu sigmoid tanh".split():
     def _make(function):
         def call(input):
             return function(input)
-        call.__doc__ = function.__doc__
+        call.__doc__ = doc_of(function)
         return call
     _public(_make(getattr(ops, _name)), _name)
 
