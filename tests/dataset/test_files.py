@@ -469,6 +469,10 @@ def test_an_error_in_a_map_names_the_file_of_the_sample(tmp_path):
         raise KeyError("no")
     with pytest.raises(RuntimeError, match=r"\[PyFunc\] failed. The corresponding data file is: .*cat.0.jpg. Error description"):
         rows(ds.ImageFolderDataset(_folders(tmp_path), shuffle=False, extensions=[".jpg"]).map(broken, ["image"]))
+    with pytest.raises(RuntimeError, match="data file is: .*-images-idx3-ubyte. Error"):
+        rows(ds.MnistDataset(_mnist(tmp_path / "m"), shuffle=False).map(broken, ["image"]))
+    with pytest.raises(RuntimeError, match="data file is: .*a.txt. Error"):
+        rows(ds.TextFileDataset(write(tmp_path / "a.txt", "one")).map(broken, ["text"]))
 
 
 def test_faces_come_as_persons_or_as_pairs_of_one_person_or_two(tmp_path):

@@ -40,20 +40,21 @@ def read_idx(path: str) -> np.ndarray:
 
 
 def _mnist(directory: str, stems: list[tuple[str, str]], name: str) -> Samples:
-    images, labels = [], []
+    images, labels, files = [], [], []                       # type: ignore[var-annotated]
     for image, label in stems:
         pictures, numbers = ([path for path in (os.path.join(directory, stem + end) for end in ("", ".gz"))
                               if os.path.isfile(path)] for stem in (image, label))
         if pictures and numbers:
             images.append(read_idx(pictures[0]))
             labels.append(read_idx(numbers[0]))
+            files += [pictures[0]] * len(images[-1])
             if images[-1].ndim != 3 or len(images[-1]) != len(labels[-1]):
                 raise BadFileError(f"{pictures[0]} and {numbers[0]} do not fit together: {images[-1].shape}, {labels[-1].shape}")
     if not images:
         raise BadFileError(f"Invalid data, {name} API can't read the data file (interface mismatch or no data found). "
                            f"Check {name.removesuffix('Dataset').lower()} file in directory: {directory}")
     every, classes = np.concatenate(images), np.concatenate([n if n.ndim == 1 else n[:, 0] for n in labels])
-    return Samples(len(every), lambda k: (every[k][..., None], uint32(classes[k])), labels=classes)
+    return Samples(len(every), lambda k: (every[k][..., None], uint32(classes[k])), labels=classes, files=files)
 
 
 def _stems(usage: str | None, pattern: str = "{}") -> list[tuple[str, str]]:

@@ -51,9 +51,11 @@ class Samples:
         self.classes, self.files, self.groups = classes, files, groups
 
 
-def rows_of(rows: Sequence[Sequence], columns: Sequence[str] | None = None, groups: Sequence[int] | None = None) -> Samples:
-    """Samples that are read already."""
-    return Samples(len(rows), rows.__getitem__, columns, groups=groups)
+def rows_of(rows: Sequence[Sequence], columns: Sequence[str] | None = None, groups: Sequence[int] | None = None,
+            paths: Sequence[str] | None = None) -> Samples:
+    """Samples that are read already. paths : the files that `groups` numbers"""
+    files = None if paths is None or groups is None else [paths[group] for group in groups]
+    return Samples(len(rows), rows.__getitem__, columns, groups=groups, files=files)
 
 
 class ShardOfRows(BuiltinSampler):
@@ -180,6 +182,7 @@ def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid
             bound.apply_defaults()
             given = dict(bound.arguments)
             _check(function.__name__, given, allowed)
+            refuse_contradictions(given)
             self.found = function(**{p.name: given[p.name] for p in own})
             Source.__init__(self, _sampler_of(self.found, given, text), given["num_parallel_workers"])
             self.arguments = given
@@ -222,7 +225,6 @@ def refuse_contradictions(given: dict) -> None:
 
 def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
     count, shuffle, shards, shard = (given[name] for name in ("num_samples", "shuffle", "num_shards", "shard_id"))
-    refuse_contradictions(given)
     if not text:
         return select_sampler(count, given["sampler"], shuffle, shards, shard)
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):

@@ -28,7 +28,7 @@ def grouped(paths: Sequence[str], rows_in: Any, columns: Sequence[str] | None = 
         found = rows_in(path)
         rows += found
         groups += [number] * len(found)
-    return rows_of(rows, columns, groups)
+    return rows_of(rows, columns, groups, paths)
 
 
 def text_lines(path: str) -> list[tuple]:
