@@ -466,7 +466,9 @@ class Grammar(Expressions, MoreStatements):
         return self.pick([
             f"{u}[1:]", f"ops.concat([{u}, {source}])[:9]", f"{u}[{u} > {self.number_for(('T', 'f64', ()))}]", f"{u}[::2] * 0.5",
             f"{u}[:{u}.shape[0] // 2]", f"ops.concat([{u}[:2], ops.tanh({u})])[-9:]", f"{u}[:{source}.shape[0]]",
-            f"ops.concat([{u}[{u} < 1], {u}[:1] * {u}.sum()])", f"ops.tanh({u})", f"ops.clamp({u} * {u}.sum(), -8, 8)"])
+            f"ops.concat([{u}[{u} < 1], {u}[:1] * {u}.sum()])", f"ops.tanh({u})",
+            f"{u}[-3:]", f"{u}[:-2] * 0.5", f"{u}[-2::-1]", f"{u}[:-3:-1]", f"{u}[{u}.shape[0] - {source}.shape[0]:]",
+            f"{u}[:{u}.shape[0] - {source}.shape[0]:{self.pick(['2', '-1'])}]", f"ops.clamp({u} * {u}.sum(), -8, 8)"])
 
     def resize(self, u, source):
         self.line(f"{u} = {self.resized(u, source)}")
