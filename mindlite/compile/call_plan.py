@@ -1,42 +1,35 @@
-"""CallPlan: how a call becomes a run of an Executable, and what the run gives.
+"""CallPlan: all that a call of compiled code needs, as data. It is built once; three interpreters read nothing else.
 
-    steps    what each parameter of the Flow is        ("tensor", 0) ("size", 0, axis 1) ("out", 0, f32, [N, 4]) ..
-    results  where each output of the graph is          ("param", 0) ("value", 1) ..
+    checks    x is f32[N, 784], y is f32[784]; N > 0; net.weight is f32[784] as it was           signature, constraints, held
+    guards    globals()["net"] is net, net.training is True                                     guards
+    steps     ("tensor", 0) ("size", 0, axis 0) ("out", 0, f32, [N]) ..                         each parameter of the Flow
+    results   ("param", 0) ("value", 1) ..                                                      each output of the graph
+    output    (Result(0), "text"); changes, updates: what was written to                        the function's value, write-back
 
-One plan, three interpreters. `CallPlan.run` reads addresses and sizes at each call, of any arguments. Once the sizes are
-known, a `KnownCall` has filled the context, so that a builtin only checks the arguments and takes their addresses: by it run
-compiled graphs of eager mode, the function that `quick.py` generates, and the machine code whose numbers `short_plan.py`
-writes (design/calls.md).
+The interpreters: Python (`plain_call.py`), generated Python (`quick.py`), machine code (`short_plan.py`); design/calls.md.
 """
-import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backend import python_entry
-from ..common.dim import evaluate
-from ..common.errors import ArgumentError
-from ..common.storage import ShardedArray, address_of, empty_on, part_here
-from ..mindir.abstract import AbstractScalar
-from . import flow as F
-from .executable import Context, thread_arenas
-from .printers import runtime as R
-
-BRIEF_KERNELS, BRIEF_BYTES = 8, 1 << 15  # up to which a run without loops is so short that other threads need not run meanwhile
+from ..common.device import target_device
+from ..common.dim import Symbol
+from ..infer.results import Result
+from .signature import ScalarSpec, numbers_in, specs_in
 
 
-class Ran(NamedTuple):
-    """What a run gave.
+class Held(NamedTuple):
+    """A Tensor that is no argument, and what its elements were when the plan was made. lies: a Device or Placement, or None"""
+    tensor: Any
+    dtype: Any
+    shape: tuple
+    lies: Any
 
-    values, outputs : as Executable.run      made : {number of an output: its new array}
-    copies          : [(an argument that is not contiguous, the copy that was taken for it)]
-    objects         : the Python objects of the run
-    """
-    values: tuple
-    outputs: dict
-    made: dict
-    copies: list
-    objects: list
+
+def lies_at(elements):
+    """The Device or Placement of elements; None for this process' own on the CPU."""
+    return None if isinstance(elements, np.ndarray) else getattr(elements, "placement", None) or elements.device
 
 
 class CallPlan:
@@ -46,19 +39,44 @@ class CallPlan:
               ("tensor", n, k), ("size", n, k, axis), ("scalar", n, k), ("object", n, k),
               ("out", number, dtype, shape, device): a new array for that output of the graph
     results : where each output of the graph is, as Lowered.outputs says;   abstracts: their types
-    held    : Tensors that are no arguments;   symbols: {Symbol: (argument, axis), axis None: it is the argument}
+    held    : the Held it reads;   symbols: {Symbol: (argument, axis), axis None: it is the argument}
     objects : where Python objects of a run live
+    parts   : {number of an output: (Placement, shape)} of those of which a rank has a part;   shared: ranks share the work
+    output  : what the value is made of: Results, tuples, constants ..
+
+    Of a function, too; empty where the plan is that of a graph:
+
+    signature, constraints : which calls it fits: sizes and numbers may be open, and sizes hang together
+    guards                 : what was read outside when it was compiled (guards.py)
+    device                 : where its kernels run
+    scalars, containers, places : what else is an argument: numbers that vary, by ordinal; lists and dicts; variables outside
+    differentiated         : arguments whose hooks are not those of the graph
+    changes, updates       : what it writes: [(container, Place or HookOn, content)], [(Tensor or number of an argument, output)]
+
+    calls counts its runs by Python, generated or not; all else but `executable` stays as it is.
     """
+    signature: Any = None
+    constraints: tuple = ()
+    guards: tuple = ()
+    device: Any = None
+    scalars: frozenset = frozenset()
+    containers: tuple = ()
+    places: tuple = ()
+    differentiated: tuple = ()
+    changes: tuple = ()
+    updates: tuple = ()
+    has_effects = False
+    calls = 0
 
     def __init__(self, executable, lowered, graph, arguments, symbols, parts=None):
-        """arguments: the parameters of the graph that a call gives, in order; parts: {number of an output: (Placement, shape)}
-        of those of which a rank has a part, None where ranks share nothing"""
+        """arguments: the parameters of the graph that a call gives, in order; parts: None where ranks share nothing"""
         self.shared, self.parts = parts is not None, parts or {}
         self.executable, self.results, self.symbols = executable, lowered.outputs, symbols
         self.abstracts, self.objects = [node.abstract for node in graph.outputs], lowered.keep[1]
         given = {p: n for n, p in enumerate(arguments)}
         others = [p for p in graph.parameters if p not in given]
-        self.held, number = [p.default for p in others], {p: k for k, p in enumerate(others)}
+        self.held = [Held(t, t.elements.dtype, t.elements.shape, lies_at(t.elements)) for t in (p.default for p in others)]
+        number = {p: k for k, p in enumerate(others)}
         devices = {spec.index: spec.device for spec in lowered.program.outputs}
         self.steps = tuple([
             ("out", step[1], self.abstracts[step[1]].dtype.numpy, self.abstracts[step[1]].shape, devices.get(step[1]))
@@ -66,64 +84,11 @@ class CallPlan:
             for step in lowered.parameters])
         self.static = all(isinstance(size, int) for step in self.steps if step[0] == "out" for size in step[3])
         self.meets_python = executable.linked.has_python or any(step[0] == "object" for step in self.steps)
+        self.output: Any = tuple([Result(number) for number in range(len(self.results))])
 
     def sizes(self, arrays):
         """The values of `symbols` for these arguments, a tuple."""
         return tuple([arrays[n] if axis is None else arrays[n].shape[axis] for n, axis in self.symbols.values()])
-
-    def run(self, arrays, finish):
-        """finish(Ran) of a run; Python objects of the run live until then.
-
-        arrays : the arguments: ndarrays, DeviceArrays, numbers, objects
-        raises : as Executable.run
-        """
-        if not self.meets_python:
-            return finish(self._run(arrays, []))
-        with self.objects.running() as objects:
-            return finish(self._run(arrays, objects))
-
-    def _run(self, arrays, objects):
-        env = {} if self.static else dict(zip(self.symbols, self.sizes(arrays)))
-        params, made, copies = [], {}, []
-        for kind, place, more, *rest in self.steps:
-            if kind == "out":
-                shape, device = rest
-                if not self.static:
-                    shape = tuple([evaluate(size, env) for size in shape])
-                made[place] = array = np.empty(shape, more) if device is None else empty_on(device, shape, more)
-                params.append(address_of(array))
-                continue
-            value = arrays[place] if place is not None else self.held[more].elements
-            if self.shared:
-                value = part_here(value)
-            if kind == "tensor":
-                if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
-                    copies.append((value, np.ascontiguousarray(value)))
-                    value = copies[-1][1]
-                params.append(address_of(value))
-            elif kind == "size":
-                params.append(value.shape[rest[0]])
-            elif kind == "scalar":
-                params.append(value)
-            else:
-                params.append(len(objects))
-                objects.append(value)
-        values, outputs = self.executable.run(params)
-        return Ran(values, outputs, made, copies, objects)
-
-    def result(self, number, ran):
-        """An output of the graph: an ndarray, a DeviceArray, a number or an object."""
-        kind, place = self.results[number]
-        if kind in ("param", "output"):
-            made = ran.made[place] if kind == "param" else ran.outputs[place]
-            if number in self.parts:
-                placement, shape = self.parts[number]
-                return ShardedArray(made, shape, placement)
-            return made
-        if kind == "value":
-            value, abstract = ran.values[place], self.abstracts[number]
-            return abstract.type(value) if isinstance(abstract, AbstractScalar) else ran.objects[value]
-        raise ArgumentError("a new value of a Parameter cannot be a result too")
 
     def why_not_known(self):
         """Why there is no KnownCall of it; "" where there is."""
@@ -136,93 +101,38 @@ class CallPlan:
             return "the Flow is checked or printed otherwise"
         if executable.linked.has_python or executable.output_count:
             return "the Flow calls Python, or gives results whose size depends on data"
-        if executable.linked.devices:
+        if executable.linked.devices or self.device is not None:
             return "it runs on another device than the host"
         if any(step[0] in ("scalar", "object") for step in self.steps):
             return "a number among the parameters"
         return ""
 
+    def why_not_fast(self):
+        """Why there is no fast path of calling the function; "" where there may be one."""
+        if self.differentiated:
+            return "hooks of its arguments are looked for"
+        if any(isinstance(owner, int) for owner, _ in self.updates):
+            return "an argument is assigned to, whose views follow"
+        if self.containers or self.changes:
+            return "lists or dicts among the arguments"
+        if self.places or self.scalars:
+            return "variables outside of the function, or numbers that vary"
+        return self.why_not_known()
 
-class KnownCall:
-    """A CallPlan for arguments of known sizes, in one thread: `enter(*arguments, *new arrays)` checks and runs.
 
-    enter : a builtin; gives 0, python_entry.MISFIT where the arguments are not as expected (nothing has run), or another
-            number where the run failed
-    made  : [(number of the output, shape, dtype)] of the new arrays
-    """
-
-    def __init__(self, plan, arguments, sizes):
-        """arguments: (python_entry.TENSOR or ARRAY, class, dtype, shape) of each; sizes: the values of plan.symbols"""
-        self.plan, self.executable, self.arenas = plan, plan.executable, thread_arenas()
-        self.context, self.made = Context(self.executable), list[tuple[int, tuple, np.dtype]]()
-        env, items, params = dict(zip(plan.symbols, sizes)), [], []
-        for n, (kind, place, more, *rest) in enumerate(plan.steps):
-            at = Context.param_place(n)
-            params.append(0)
-            if kind == "out":
-                shape = tuple([evaluate(size, env) for size in rest[0]])
-                items.append(python_entry.item(python_entry.ARRAY, len(arguments) + len(self.made), np.ndarray, more, shape, at))
-                self.made.append((place, shape, more))
-            elif kind == "size":
-                shape = arguments[place][3] if place is not None else plan.held[more].elements.shape
-                params[-1] = self.context.array[at] = shape[rest[0]]
-            elif place is not None:
-                source, owner, dtype, shape = arguments[place]
-                items.append(python_entry.item(source, place, owner, dtype, shape, at))
-            else:
-                tensor = plan.held[more]
-                items.append(python_entry.item(python_entry.HELD, tensor, type(tensor), tensor.elements.dtype,
-                                               tensor.elements.shape, at))
-        read, unused = {step[1] for step in plan.steps if step[0] == "tensor"}, R.PARAMS - 1     # a place that nothing reads
-        items += [python_entry.item(source, n, owner, dtype, shape, unused)      # what the Flow does not read is checked too
-                  for n, (source, owner, dtype, shape) in enumerate(arguments) if n not in read]
-        self.sizes = self.executable.entry_sizes(params)
-        self.peak = self.executable.plan.layout(self.sizes).peak
-        self.count = len(arguments)
-        self.entry = python_entry.Entry(self.executable.address, self.context.address, self.count + len(self.made), items,
-                                        self.is_brief([(dtype, shape) for _, _, dtype, shape in arguments]))
-        self.enter = self.entry.call
-        order = {number: i for i, (number, _, _) in enumerate(self.made)}
-        self.order = [order.get(place, -1) for _, place in plan.results]         # -1 for what is no new array
-        self.point_into_arena()
-
-    def is_brief(self, arguments):
-        """True if a run takes less time than letting other threads run meanwhile. arguments: (dtype, shape) of each"""
-        program, made = self.executable.linked.program, [(dtype, shape) for _, shape, dtype in self.made]
-        held = [(tensor.elements.dtype, tensor.elements.shape) for tensor in self.plan.held]
-        nbytes = self.peak + sum(dtype.itemsize * math.prod(shape) for dtype, shape in (*arguments, *held, *made))
-        every = list(F.walk(program.entry.body))
-        return nbytes <= BRIEF_BYTES and not any(isinstance(i, (F.While, F.CallFlow)) for i in every) and sum(
-            isinstance(i, F.CallKernel) for i in every) <= BRIEF_KERNELS
-
-    def point_into_arena(self):
-        """Point the context into the thread's arena, which may be another one than before."""
-        self.arenas.depth += 1
-        try:
-            self.context.enter(self.sizes)
-        finally:
-            self.arenas.depth -= 1
-
-    def failure(self):
-        """The exception of the run that has failed."""
-        error = self.executable.failure(self.context)
-        if self.executable.cleans_up:
-            self.context.end()
-        return error
-
-    def run(self, arrays):
-        """The outputs of the graph, new arrays all of them; None where the arguments are not as expected, or a run is under way
-        in this thread: nothing has run. raises : as Executable.run"""
-        if self.arenas.depth >= 0:
-            return None
-        if self.arenas.buffers[0] is not self.context.buffer:
-            self.point_into_arena()
-        made = [np.empty(shape, dtype) for _, shape, dtype in self.made]
-        status = self.enter(*arrays, *made)
-        if status == python_entry.MISFIT:
-            return None
-        if status:
-            raise self.failure()
-        if self.executable.cleans_up:
-            self.context.end()
-        return [made[i] for i in self.order]
+def function_plan(signature, compiled):
+    """The CallPlan of a function that was compiled for a signature."""
+    made, symbols = compiled.specialised, dict[Symbol, tuple]()
+    for number, spec in enumerate(specs_in(signature)):
+        for axis, size in enumerate(getattr(spec, "shape", ())):
+            if isinstance(size, Symbol):
+                symbols.setdefault(size, (number, axis))
+    plan = CallPlan(compiled.executable, compiled.lowered, compiled.graph,
+                    [p for p in compiled.graph.parameters if p.default is None], symbols,
+                    None if compiled.plan is None else compiled.plan.results)
+    plan.signature, plan.constraints, plan.guards, plan.device = signature, made.constraints, made.guards, target_device()
+    plan.scalars = frozenset(n for n, spec in enumerate(numbers_in(signature)) if isinstance(spec, ScalarSpec))
+    plan.containers, plan.places, plan.differentiated = made.objects, made.places, made.differentiated
+    plan.output, plan.changes, plan.updates = made.output, made.changes, made.updates
+    plan.has_effects = bool(made.changes or made.updates or made.acts_and_raises)
+    return plan

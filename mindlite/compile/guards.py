@@ -74,12 +74,17 @@ def same_protocol(a, b):
     return same_value(a.function, b.function)
 
 
+def refused_by(guards):
+    """The number of the first guard that does not hold, None where all do."""
+    for number, guard in enumerate(guards):
+        if not guard_holds(guard):
+            return number
+    return None
+
+
 def guards_hold(guards):
     """True if everything that was read at compile time is as it was."""
-    for guard in guards:
-        if not guard_holds(guard):
-            return False
-    return True
+    return refused_by(guards) is None
 
 
 @dataclass(frozen=True)
@@ -96,20 +101,20 @@ class Change:
 
 def changed_guard(guards):
     """The Change that the first guard which does not hold has seen."""
-    for guard in guards:
-        if not guard_holds(guard):
-            kind, owner, name, value = guard
-            if kind == "content":
-                return Change(f"what a {type(owner).__name__} holds", brief(value), brief(owner))
-            if kind == "protocol":
-                return Change(f"the construct, hooks or casts of a {type(owner).__name__}")
-            has_name = isinstance(owner, (type, types.ModuleType, types.FunctionType))
-            named = owner.__name__ if has_name else type(owner).__name__
-            what = name or "a closure cell" if kind.endswith(("item", "cell")) else f"{named}.{name}"
-            now = current_value(kind, owner, name)
-            varies = kind in ("item", "cell", "attr") and type(now) is type(value) in (int, float)
-            return Change(what, brief(value), brief(now), Place(kind, owner, name) if varies else None)
-    return Change("nothing")
+    number = refused_by(guards)
+    if number is None:
+        return Change("nothing")
+    kind, owner, name, value = guards[number]
+    if kind == "content":
+        return Change(f"what a {type(owner).__name__} holds", brief(value), brief(owner))
+    if kind == "protocol":
+        return Change(f"the construct, hooks or casts of a {type(owner).__name__}")
+    has_name = isinstance(owner, (type, types.ModuleType, types.FunctionType))
+    named = owner.__name__ if has_name else type(owner).__name__
+    what = name or "a closure cell" if kind.endswith(("item", "cell")) else f"{named}.{name}"
+    now = current_value(kind, owner, name)
+    varies = kind in ("item", "cell", "attr") and type(now) is type(value) in (int, float)
+    return Change(what, brief(value), brief(now), Place(kind, owner, name) if varies else None)
 
 
 def brief(value):

@@ -29,12 +29,14 @@ from .executable import ending_of
 from .explanation import explain
 from .guards import changed_guard, guards_hold
 from .disk_cache import compile_or_restore
+from .call_plan import function_plan
+from .plain_call import complete, fits, held_as_it_was, meets_hooks
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
-from .signature import (ScalarSpec, Trees, arguments_of, declared_spec, devices_in, differing_trees, has_trees, numbers_in,
-                        open_numbers, open_sizes, placements_in, places_of_trees, signature_of_call, sizes_above_zero, sizes_in,
+from .signature import (ScalarSpec, Trees, arguments_of, declared_spec, differing_trees, has_trees, lying, numbers_in,
+                        open_numbers, open_sizes, places_of_trees, signature_of_call, sizes_above_zero, sizes_in,
                         sizes_that_differ, with_wider_trees)
-from .variant import Runner
+from .variant import Variant
 
 MAX_SHAPE_VARIANTS = 4
 MAX_WAITING = 16                 # variants kept whose guards do not hold at present
@@ -52,9 +54,8 @@ def forget_fast_paths():
     """Devices have come or gone: fast paths made before do not ask where kernels run, and what ran there cannot run again."""
     for function in list(alive.values()):
         with function.lock:
-            function.drop([v for v in function.variants if v.device is not None])
-        function.quick = _Quick()
-        function.end_plans()
+            function.drop([v for v in function.variants if v.plan.device is not None])
+        function.forget_calls()
 
 
 listeners.append(forget_fast_paths)
@@ -141,7 +142,7 @@ class JitFunction:
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
             return self.run_refused(signature, args, kwargs)
-        if variant.meets_hooks(leaves):
+        if meets_hooks(variant.plan, leaves):
             return self.run_with_hooks(args, kwargs)
         if variant.calls_python:
             log = Log()
@@ -152,7 +153,7 @@ class JitFunction:
                 return self.decide(ended, args, kwargs, log)
         value = variant.run(leaves)
         if not kwargs:
-            self.learn(variant, signature, args, leaves)
+            self.learn(variant, signature, args)
         return value
 
     def decide(self, why, args, kwargs, log=None):
@@ -179,7 +180,7 @@ class JitFunction:
         if ending is None or ending.begun and log is None or isinstance(why, InternalError):
             raise why
         again = ending.again and not (self.fullgraph and (ending.begun or isinstance(why, InexactError)))
-        if not again and not any(v.has_effects for v in self.variants):
+        if not again and not any(v.plan.has_effects for v in self.variants):
             raise why
         if again:
             emit("run_again", name=self.name, location=why.location)
@@ -218,8 +219,7 @@ class JitFunction:
             if self.fallbacks.changes != before:
                 self.drop([v for v in self.variants if v.calls_python or trap.key is None
                            or trap.key in v.compiled.specialised.keys])
-                self.quick = _Quick()
-                self.end_plans()
+                self.forget_calls()
 
     def learn_from(self, trap):
         """The next variant knows what this one did not."""
@@ -254,48 +254,52 @@ class JitFunction:
             except FallbackWarning as told:                  # the user's filter makes an error of it
                 raise Passed(told) from None
 
-    def learn(self, variant, signature, args, leaves):
+    def learn(self, variant, signature, args):
         """Make the fast path for a call that came a second time; where many others have theirs, it must come more often."""
         quick, key = self.quick, (id(variant), signature)
         times = quick.seen.get(key, (variant, 0))[1] + 1
         quick.seen.put(key, (variant, times), MAX_REMEMBERED)
         if times == 2 + quick.made // MAX_QUICK_CALLS:
             quick.made += 1
-            call = quick_call(variant, signature, args, leaves)
+            call = quick_call(variant, signature, args)
             if call is not None:
                 quick.calls = (call, *quick.calls[:MAX_QUICK_CALLS - 1])
-                if call.plan is not None:
-                    self.plan(call)
+                if call.short is not None:
+                    self.plan(variant, call)
 
-    def plan(self, call):
+    def plan(self, variant, call):
         """Have machine code make such calls from now on."""
         def failed(*args):
             try:
-                try:
-                    call.fail()
-                except Exception as error:
-                    return self.decide(error, args, {})
+                return self.decide(call.failure(), args, {})
             except Passed as passed:
                 raised = passed.error
             except Exception as error:
                 raised = error
             raise for_user(raised)
-        call.plan.on_failure(failed)
-        self.plans[:0] = call.plan.words, call
+        call.short.on_failure(failed)
+        call.variant = variant
+        variant.fast.append(call.short)
+        self.plans[:0] = call.short.words, call
         self.end_plans(MAX_QUICK_CALLS)
+
+    def forget_calls(self):
+        """All calls go the general way again."""
+        self.quick = _Quick()
+        self.end_plans()
 
     def end_plans(self, beyond=0):
         """Machine code makes calls by the first `beyond` plans alone."""
         ended = self.plans[2 * beyond + 1::2]
         del self.plans[2 * beyond:]
         for call in ended:
-            call.variant.end_plan(call.plan)
+            call.variant.end_plan(call.short)
 
     def select(self, args, kwargs):
         """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""
         signature, leaves = signature_of_call(args, kwargs, self.trees)
         variant = self.exact.get(signature)
-        if variant is None or not guards_hold(variant.guards) or not variant.inputs_hold():
+        if variant is None or not guards_hold(variant.plan.guards) or not held_as_it_was(variant.plan):
             with self.lock:
                 variant = self.find(signature)
                 if variant is None:
@@ -306,8 +310,8 @@ class JitFunction:
                     if variant is None:
                         return None, leaves, signature
                 self.exact.put(signature, variant, MAX_REMEMBERED)
-        variant.calls += 1
-        return variant, variant.complete(leaves) if variant.incomplete else leaves, signature
+        variant.plan.calls += 1
+        return variant, complete(variant.plan, leaves), signature
 
     def compile_or_leave(self, signature, args, kwargs):
         """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say
@@ -343,7 +347,7 @@ class JitFunction:
         """From now on Python makes such calls; of a refusal that is not certain, unless it raises as well, as the program's own
         exceptions arrive as themselves."""
         with self.lock:
-            self.drop([v for v in self.variants if v.fits(signature)])
+            self.drop([v for v in self.variants if fits(v.plan, signature)])
         self.in_python[signature] = (refusal.location, f"runs in Python: {refusal.message}",
                                      refusal.certain or signature in self.pure)
         emit("python_run", name=self.name, reason=refusal.message, location=refusal.location)
@@ -378,16 +382,16 @@ class JitFunction:
 
     def find(self, signature):
         """A variant that fits the signature and whose guards hold; those whose guards do not hold wait in `history`."""
-        stale = [v for v in self.variants if not guards_hold(v.guards)]
+        stale = [v for v in self.variants if not guards_hold(v.plan.guards)]
         if stale:
             self.variants = [v for v in self.variants if v not in stale]
             self.exact = Recent({s: v for s, v in self.exact.items() if v not in stale})
             self.history += [(v, self.note_changes(v)) for v in stale]
         for variant in self.variants:
-            if variant.fits(signature):
+            if fits(variant.plan, signature):
                 return variant
         for entry in self.history:                           # set_train(True), set_train(False), set_train(True) ..
-            if guards_hold(entry[0].guards) and entry[0].fits(signature):
+            if guards_hold(entry[0].plan.guards) and fits(entry[0].plan, signature):
                 self.history.remove(entry)
                 self.variants.append(entry[0])
                 return entry[0]
@@ -396,7 +400,7 @@ class JitFunction:
 
     def note_changes(self, variant):
         """The Reason for which a variant no longer holds. Numbers outside that change are run-time values from now on."""
-        change = changed_guard(variant.guards)
+        change = changed_guard(variant.plan.guards)
         if change.place is not None and change.place not in self.fixed:
             self.varying.add(change.place)
             return Reason(f"{change}; it is a run-time value from now on", KNOWN_OUTSIDE)
@@ -406,35 +410,27 @@ class JitFunction:
         """Compile a variant for the signature; sizes and numbers that have changed are open where that is possible."""
         wanted, reason = self.generalise(signature)
         numbers = [n for n, s in enumerate(numbers_in(wanted)) if isinstance(s, ScalarSpec)]
-        if numbers or self.varying:
-            try:
-                return self.compile_for(wanted, signature, reason, args, kwargs)
-            except InternalError:
-                raise
-            except MindliteError as error:                   # a number must be known, as an axis must: one variant for each
-                if isinstance(error, Refusal) and error.awaits is not None:
-                    raise
-                why = error.message
-                known = self.fixed, self.varying
-                self.fixed, self.varying = {*self.fixed, *numbers, *self.varying}, set()
-            made = None
-            try:
-                wanted, reason = self.generalise(signature)
-                made = self.compile_for(wanted, signature, reason.and_then(f"it must be known ({why})", KNOWN_NUMBER),
-                                        args, kwargs)
-                return made
-            finally:
-                if made is None:                             # it was not for the numbers
-                    self.fixed, self.varying = known
+        varies = bool(numbers or self.varying)
         try:
             return self.compile_for(wanted, signature, reason, args, kwargs)
         except InternalError:
             raise
         except MindliteError as error:
-            if wanted == signature or isinstance(error, Refusal) and error.awaits is not None:
+            if isinstance(error, Refusal) and error.awaits is not None or not varies and wanted == signature:
                 raise
-        # open sizes do not work: these sizes either do, or their error says the numbers that the user knows
-        return self.compile_for(signature, signature, reason.and_then("the sizes could not stay open"), args, kwargs)
+            why = error.message
+        if not varies:       # open sizes do not work: these sizes either do, or their error says the numbers that the user knows
+            return self.compile_for(signature, signature, reason.and_then("the sizes could not stay open"), args, kwargs)
+        known = self.fixed, self.varying                     # a number must be known, as an axis must: one variant for each
+        self.fixed, self.varying = {*self.fixed, *numbers, *self.varying}, set()
+        made = None
+        try:
+            wanted, reason = self.generalise(signature)
+            made = self.compile_for(wanted, signature, reason.and_then(f"it must be known ({why})", KNOWN_NUMBER), args, kwargs)
+            return made
+        finally:
+            if made is None:                                 # it was not for the numbers
+                self.fixed, self.varying = known
 
     def compile_for(self, wanted, signature, reason, args, kwargs):
         """Compile a variant for `wanted`, which is `signature` with open sizes and numbers."""
@@ -445,15 +441,15 @@ class JitFunction:
             compiled = compile_or_restore(self.function, inside_args, inside_kwargs, spec, name=self.name,
                                           fullgraph=self.fullgraph, fallbacks=self.fallbacks,
                                           pure=signature in self.pure, jit_level=self.jit_level,
-                                          printer=self.printer, varying=self.varying, devices=devices_in(spec),
-                                          placements=placements_in(spec))
-            return Runner(spec, compiled, why, time.perf_counter() - start, compiled.specialised.guards)
+                                          printer=self.printer, varying=self.varying, devices=lying("device", spec),
+                                          placements=lying("placement", spec))
+            return Variant(function_plan(spec, compiled), compiled, why, time.perf_counter() - start)
         variant = make(wanted, reason)
-        if not variant.fits(signature):                      # a size was assumed that these sizes do not have
+        if not fits(variant.plan, signature):                      # a size was assumed that these sizes do not have
             above_zero = sizes_above_zero(wanted, signature)
             if above_zero != wanted:
                 variant = make(above_zero, reason.and_then("open sizes are at least 1"))
-        if not variant.fits(signature):
+        if not fits(variant.plan, signature):
             variant = make(signature, reason.and_then("these sizes are special"))
         self.variants.append(variant)
         emit("variant", name=self.name, reason=variant.reason.text, seconds=variant.seconds)

@@ -1,16 +1,22 @@
-"""A fast path as numbers: what machine code needs to make a whole call of a compiled function (pynative/native_code.py).
+"""A CallPlan as numbers, for machine code that makes a whole call of a compiled function (pynative/native_calls.py).
 
     f(x, y)  ->  for each plan of f for this thread: the test, new arrays, the builtin, new Tensors
 
 A plan holds for one variant, one signature and one thread, as the Python function of quick.py does, which stands beside
 it and does what does not fit. Words of a plan, then three for each new array (dtype, rank, address of the sizes), then the
-numbers of the arrays that are results. Checks lie apart: how many, then the words of each.
+numbers of the arrays that are results. Checks lie apart: how many, then the words of each. REFUSED says why the latest call
+did not run: check n (from 1), BY_TEST, or 0 for all else.
 """
+import types
+
 import numpy as np
 
 from ..common.threads import here
+from ..mindir.syntax import Undefined
+from .guards import current_value
 
-STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, HEAD = range(14)
+STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, REFUSED, HEAD = range(15)
+BY_TEST = -1
 MAX_ARRAYS = 24                                  # arguments and results of one call
 ITEM, ATTRIBUTE, CELL, METHOD = range(4)         # kinds of checks
 CHECK = 5                                        # words of a check: kind, owner, name, object, what a method is bound to
@@ -26,9 +32,9 @@ class ShortPlan:
     """The plan of a fast path.
 
     known    : the KnownCall;     results: the number, among its new arrays, of the only result, or a tuple of numbers
-    checks   : (kind, owner, name, object, bound to): what must still be the same object, an entry of a dict, an attribute,
-               the content of a closure's cell, or a method (of this function, bound to that object)
-    test     : None, or a function of the arguments that says whether all else is as expected
+    checks   : (number of the guard, (kind, owner, name, object, bound to)): what must still be the same object, an entry of a
+               dict, an attribute, the content of a closure's cell, or a method (of this function, bound to that object)
+    test     : None, or a function of the arguments that gives True if all else is as expected
     """
 
     def __init__(self, known, results, checks, test, distinct):
@@ -36,16 +42,23 @@ class ShortPlan:
         sizes = [np.array(shape or (0,), np.int64) for _, shape, _ in made]
         single = not isinstance(results, tuple)
         outs = [word for (_, shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
-        looked_at = np.array([len(checks), *[word for kind, owner, name, value, bound in checks for word in (
+        looked_at = np.array([len(checks), *[word for _, (kind, owner, name, value, bound) in checks for word in (
             kind, id(owner), id(name), 0 if value is ABSENT else id(value), id(bound))]], np.int64)
         self.words = np.array([id(here.state), entry.code_address, entry.plan_address, id(known.arenas), id(buffer), known.count,
                                len(made), looked_at.ctypes.data, id(test), distinct, 0, -1 if single else len(results), id(None),
-                               *outs, *((results,) if single else results)], np.int64)
+                               0, *outs, *((results,) if single else results)], np.int64)
         if buffer is None:
             self.words[BUFFER] = 0
+        else:
+            known.short = self
         if test is None:
             self.words[TEST] = 0
-        self.keep = here.state, known, sizes, checks, looked_at, test
+        self.keep, self.guards = (here.state, known, sizes, checks, looked_at, test), [number for number, _ in checks]
+
+    @property
+    def refused(self):
+        """The number of the guard, among those that machine code looks at, by which the latest call did not run, or None."""
+        return self.guards[self.words[REFUSED] - 1] if self.words[REFUSED] > 0 else None
 
     def use_buffer(self, buffer):
         """The context points into another arena."""
@@ -58,3 +71,19 @@ class ShortPlan:
     def end(self):
         """Never use this plan again."""
         self.words[STATE] = 0
+
+
+def check_of(kind, owner, name, value):
+    """What machine code looks at for a guard, see ShortPlan: the object that was read is read again. Whatever passes would pass
+    `guard_holds`; what does not is asked of Python. None where only Python can say."""
+    if kind == "item" and type(owner) is dict and not isinstance(value, (list, dict, set)):
+        return ITEM, owner, name, ABSENT if isinstance(value, Undefined) else value, None
+    if kind == "protocol":
+        return ATTRIBUTE, owner, "_version", owner._version, None
+    if kind not in ("cell", "attr") or isinstance(value, (Undefined, list, dict, set)):
+        return None                                          # of these the content counts
+    if isinstance(value, types.MethodType) and kind == "attr":
+        return METHOD, owner, name, value.__func__, value.__self__
+    if current_value(kind, owner, name) is not value:        # equal, and another object each time it is read
+        return None
+    return CELL if kind == "cell" else ATTRIBUTE, owner, name, value, None

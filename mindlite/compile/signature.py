@@ -227,29 +227,32 @@ def differing_trees(pattern, signature, args):
                               for whole in (p, s) for part in whole[1:])])
 
 
-def flat_specs(signature, found):
-    """The TensorSpecs and ScalarSpecs of a signature, in the order of the leaves."""
+def specs_in(signature):
+    """The TensorSpecs, ScalarSpecs and TreeSpecs of a signature, in the order of the leaves."""
     if isinstance(signature, (TensorSpec, ScalarSpec, TreeSpec)):
-        found.append(signature)
+        yield signature
     elif isinstance(signature, tuple):
         for part in signature:
-            flat_specs(part, found)
+            yield from specs_in(part)
 
 
-def devices_in(signature):
-    """Where the Tensors of a signature lie, in the order of the leaves; empty if all lie on the CPU."""
-    specs: list = []
-    flat_specs(signature, specs)
-    devices = tuple([getattr(spec, "device", None) for spec in specs])
-    return devices if any(devices) else ()
+def map_tensors(function, signature):
+    """The signature with function(spec) in place of each TensorSpec."""
+    if isinstance(signature, TensorSpec):
+        return function(signature)
+    return tuple([map_tensors(function, part) for part in signature]) if isinstance(signature, tuple) else signature
 
 
-def placements_in(signature):
-    """How the Tensors of a signature lie on several ranks, in the order of the leaves; empty if none does."""
-    specs: list = []
-    flat_specs(signature, specs)
-    placements = tuple([getattr(spec, "placement", None) for spec in specs])
-    return placements if any(placements) else ()
+def lying(what, signature):
+    """The "device" or the "placement" of each leaf of a signature, in order; empty if all lie on the CPU, or whole."""
+    found = tuple([getattr(spec, what, None) for spec in specs_in(signature)])
+    return found if any(found) else ()
+
+
+def alike(a, b):
+    """True for TensorSpecs that differ in sizes at most."""
+    return isinstance(a, TensorSpec) and isinstance(b, TensorSpec) and a.dtype is b.dtype and a.parameter is b.parameter and \
+        a.device == b.device and a.placement == b.placement and len(a.shape) == len(b.shape)
 
 
 def is_number(signature):
@@ -272,11 +275,7 @@ def open_numbers(pattern, signature):
     """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open; None if more
     differs."""
     if isinstance(signature, TensorSpec):
-        same = isinstance(pattern, TensorSpec) and pattern.dtype is signature.dtype \
-            and pattern.parameter is signature.parameter and pattern.device == signature.device \
-            and pattern.placement == signature.placement \
-            and len(pattern.shape) == len(signature.shape)
-        return signature if same else None
+        return signature if alike(pattern, signature) else None
     if is_number(signature) and is_number(pattern):
         kinds = [s.type if isinstance(s, ScalarSpec) else type(s[1]) for s in (pattern, signature)]
         if kinds[0] is not kinds[1]:
@@ -324,10 +323,7 @@ def arguments_of(signature, args, kwargs):
 def matches(pattern: Any, signature: Any, env: dict) -> bool:
     """Does a call's signature fit a variant's, Symbols standing for sizes? env collects {Symbol: size}."""
     if isinstance(pattern, TensorSpec):
-        if not isinstance(signature, TensorSpec) or pattern.dtype is not signature.dtype or \
-                pattern.parameter is not signature.parameter or pattern.device != signature.device or \
-                pattern.placement != signature.placement or \
-                len(pattern.shape) != len(signature.shape):
+        if not alike(pattern, signature):
             return False
         for want, have in zip(pattern.shape, signature.shape):
             if isinstance(want, Symbol):
@@ -361,9 +357,7 @@ def sizes_in(signature, path="x"):
 
 def without_sizes(signature):
     """The signature with sizes left out (the number of axes stays)."""
-    if isinstance(signature, TensorSpec):
-        return replace(signature, shape=(None,) * len(signature.shape))
-    return tuple(without_sizes(p) for p in signature) if isinstance(signature, tuple) else signature
+    return map_tensors(lambda spec: replace(spec, shape=(None,) * len(spec.shape)), signature)
 
 
 def sizes_that_differ(pattern, signature):
@@ -399,12 +393,7 @@ def sizes_above_zero(pattern, signature):
     env: dict = {}
     matches(pattern, signature, env)
     above = {s: Symbol(lo=1, hi=s.hi) for s, size in env.items() if s.lo < 1 <= size}
-
-    def narrowed(part):
-        if isinstance(part, TensorSpec):
-            return replace(part, shape=tuple(above.get(s, s) if isinstance(s, Symbol) else s for s in part.shape))
-        return tuple(map(narrowed, part)) if isinstance(part, tuple) else part
-    return narrowed(pattern)
+    return map_tensors(lambda spec: replace(spec, shape=tuple(above.get(s, s) for s in spec.shape)), pattern)
 
 
 def declared_spec(inputs, signature):

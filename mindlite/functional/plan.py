@@ -8,7 +8,7 @@ from typing import Any
 
 from ..common.errors import ArgumentError, ValueRangeError
 from ..compile.passes import Wanted, derive_graph, ends_of
-from ..compile.signature import Leaves, arguments_of, placements_in, signature_of
+from ..compile.signature import Leaves, arguments_of, lying, signature_of
 from ..infer.specialise import specialise
 from ..optim import optimise
 from ..parallel import Layout
@@ -37,7 +37,7 @@ def plan(function: Any, layout: Layout, *args: Any, parameters: str = "fixed", m
     given, named = arguments_of(signature, args, {})
     specialised = specialise(compiled.function, given, named, compiled.name, True, compiled.fallbacks)
     graph = optimise(derive_graph(specialised.graph))
-    ends = ends_of(graph, Wanted("O1", placements=placements_in(signature), updates=specialised.updates))
+    ends = ends_of(graph, Wanted("O1", placements=lying("placement", signature), updates=specialised.updates))
     if parameters == "free":
         owned = {id(p.default): p for p in graph.parameters if p.default is not None}
         updates = {number: graph.parameters[owner] if isinstance(owner, int) else owned[id(owner)]

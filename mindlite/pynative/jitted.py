@@ -23,12 +23,13 @@ from ..common.storage import copied, may_share
 from ..common.tensor import Tensor
 from ..common.threads import here
 from ..common.trees import Tree
+from ..compile.call_plan import function_plan
 from ..compile.executable import Executable, as_raised
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, PIPELINE, RECORDED, Wanted, derive_graph
 from ..compile.pipeline import update_targets
-from ..compile.signature import arguments_of, devices_in
-from ..compile.variant import Runner
+from ..compile.plain_call import meets_hooks, run
+from ..compile.signature import arguments_of, lying
 from ..fallback.log import Log, Trap, logging_to
 from ..infer.results import HookOn, Result
 from ..infer.specialise import specialise
@@ -75,7 +76,7 @@ def call_recorded(jit_function, args, kwargs):
         variant, leaves, signature = jit_function.select(args, kwargs)
         if variant is None:
             return jit_function.run_refused(signature, args, kwargs)
-        if variant.meets_hooks(leaves):
+        if meets_hooks(variant.plan, leaves):
             return jit_function.run_with_hooks(args, kwargs)
         return run_recorded(jit_function, variant, leaves, signature, args, kwargs)
     except Passed:
@@ -93,7 +94,8 @@ def call_recorded(jit_function, args, kwargs):
 
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
-    if any([isinstance(x, Tensor) and x.placement is not None or type(x) is Tree for x in (*leaves, *variant.inputs)]):
+    values = (*leaves, *[held.tensor for held in variant.plan.held])
+    if any([isinstance(x, Tensor) and x.placement is not None or type(x) is Tree for x in values]):
         return in_eager_mode(jit_function, args, kwargs)     # its gradients lie where eager mode makes them, or in a tree
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
@@ -146,7 +148,7 @@ class Plan:
             inside, named = arguments_of(variant.signature, args, kwargs)
             self.specialised = specialise(jit_function.function, inside, named, jit_function.name, jit_function.fullgraph,
                                           jit_function.fallbacks, signature in jit_function.pure, weights,
-                                          variant.places)
+                                          variant.plan.places)
             self.graph = derive_graph(self.specialised.graph)
         self.updates = dict((number, owner) for owner, number in self.specialised.updates)
         results = results_in([self.specialised.output, *[content for _, content in self.specialised.changes]])
@@ -218,9 +220,9 @@ class Plan:
         if not active:
             value, extra = self.variant.run(leaves), ()
         elif len(active) == 1:
-            runner, backward = self.parted(active[0])
+            forward, backward = self.parted(active[0])
             with paused():
-                value, extra = runner.run(leaves) if runner is not None else (self.variant.run(leaves), ())
+                value, extra = run(forward, leaves) if forward is not None else (self.variant.run(leaves), ())
         else:
             value, extra = self.variant.run(leaves), ()
         outs = [None] * len(self.graph.outputs)
@@ -252,7 +254,7 @@ class Plan:
         return self.made[key]
 
     def parted(self, wrt):
-        """(a Runner that gives the value and what the gradient reads, the Backward); no Runner where that cannot be."""
+        """(the CallPlan that gives the value and what the gradient reads, the Backward); None where that cannot be."""
         if wrt not in self.made:
             with _lock:
                 found = part(vjp_graph(self.graph, wrt, self.seeds), self.graph, wrt, self.seeds, self.updates)
@@ -261,25 +263,24 @@ class Plan:
                 else:
                     forward, count, sources, back = found
                     backward = Backward(wrt, self.seeds, sources, back)
-                    if self.variant.device is None:
+                    if self.variant.plan.device is None:
                         backward.operation.compile()
-                    self.made[wrt] = self._runner(forward, count), backward
+                    self.made[wrt] = self._forward(forward, count), backward
                     emit("backward_graph_build", name=self.name)
         else:
             emit("backward_graph_reuse", name=self.name)
         return self.made[wrt]
 
-    def _runner(self, forward, count):
-        start = time.perf_counter()
+    def _forward(self, forward, count):
         first = len(self.graph.outputs)
         output = (self.specialised.output, tuple(Result(first + i) for i in range(count)))
         specialised = dataclasses.replace(self.specialised, graph=forward, output=output)
-        wanted = Wanted(config.jit_level, devices_in(self.variant.signature), self.variant.device)
+        wanted = Wanted(config.jit_level, lying("device", self.variant.signature), self.variant.plan.device)
         fused = PIPELINE.run(forward, wanted, (DERIVED,), RECORDED)
         lowered = lower(fused, update_targets(specialised, fused), wanted.device)
         compiled = dataclasses.replace(self.variant.compiled, specialised=specialised, lowered=lowered,
                                        graph=fused, executable=Executable(lowered.program))
-        return Runner(self.variant.signature, compiled, "recorded", time.perf_counter() - start, [])
+        return function_plan(self.variant.signature, compiled)
 
 
 def part(joint, graph, wrt, seeds, updates):

@@ -14,11 +14,13 @@ from ..backend.target import current
 from ..common.config import config
 from ..common.dim import evaluate, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
-from ..compile.call_plan import CallPlan, KnownCall
+from ..compile.call_plan import CallPlan
 from ..compile.executable import Executable, as_raised
+from ..compile.known_call import KnownCall
 from ..compile.library import LIBRARY, SCANS
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
+from ..compile.plain_call import run_graph
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
@@ -177,7 +179,7 @@ class Compiled:
                 return made
         elif self.can_be_known:
             self.known.learn(self, sizes)
-        return self.plan.run(arrays, lambda ran: [self.plan.result(number, ran) for number in range(len(self.plan.results))])
+        return run_graph(self.plan, arrays)
 
 
 class _KnownCalls(threading.local):

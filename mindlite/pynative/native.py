@@ -115,7 +115,7 @@ def install():
         "PLAN_LIST": plans["plans"],
         **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
             "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "CHECKS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED",
-            "HEAD")},
+            "REFUSED", "HEAD")}, "BY_TEST": short_plan.BY_TEST,
         **{f"OPLAN_{name}": 8 * i for i, name in enumerate(OPLAN)}, **FORMS,
         "CHECK": 8 * short_plan.CHECK, "CHECK_ITEM": short_plan.ITEM, "CHECK_CELL": short_plan.CELL,
         "CHECK_METHOD": short_plan.METHOD}

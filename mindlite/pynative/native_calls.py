@@ -29,15 +29,15 @@ def _drop(values, start, end):
     return 0
 
 
-def _unchanged(checks):
-    """1 if all that the checks of a plan name is the object that it was, else 0: Python will see why."""
+def _changed(checks):
+    """The number, from 1, of the first check of a plan whose object is not the one that it was; 0 if all are: Python sees why."""
     check = checks + 8
     end = check + load(checks) * at.CHECK
     while check < end:
         kind = load(check)
         if kind == at.CHECK_ITEM:
             if api.PyDict_GetItem(load(check, 8), load(check, 16)) != load(check, 24):
-                return 0
+                return (check - checks) // at.CHECK + 1
         else:
             if kind == at.CHECK_CELL:
                 found = api.PyCell_Get(load(check, 8))
@@ -46,7 +46,7 @@ def _unchanged(checks):
             if found == 0:
                 if api.PyErr_Occurred() != 0 and api.PyErr_ExceptionMatches(this.EXCEPTION) != 0:
                     api.PyErr_Clear()                        # Python reads it again and does what is right
-                return 0
+                return (check - checks) // at.CHECK + 1
             read = found
             if kind == at.CHECK_METHOD:
                 if load(found, at.TYPE) != this.METHOD or load(found, at.BOUND) != load(check, 32):
@@ -55,13 +55,14 @@ def _unchanged(checks):
                     read = load(found, at.FUNCTION)
             api.Py_DecRef(found)
             if read != load(check, 24):
-                return 0
+                return (check - checks) // at.CHECK + 1
         check += at.CHECK
-    return 1
+    return 0
 
 
 def _call_by_plan(plan, args):
     """The value of a call, 0 where it does not fit or with an exception (compile/short_plan.py)."""
+    store(plan, at.PLAN_REFUSED, 0)
     arguments = load(plan, at.PLAN_ARGUMENTS)
     outs = load(plan, at.PLAN_OUTS)
     arenas = load(plan, at.PLAN_ARENAS)
@@ -82,7 +83,9 @@ def _call_by_plan(plan, args):
                     return 0
                 j += 1
         i += 1
-    if _unchanged(load(plan, at.PLAN_CHECKS)) == 0:
+    changed = _changed(load(plan, at.PLAN_CHECKS))
+    if changed != 0:
+        store(plan, at.PLAN_REFUSED, changed)
         return 0
     test = load(plan, at.PLAN_TEST)
     if test != 0:
@@ -91,6 +94,7 @@ def _call_by_plan(plan, args):
             return 0
         api.Py_DecRef(holds)
         if holds != this.TRUE:
+            store(plan, at.PLAN_REFUSED, at.BY_TEST)
             return 0
     made = _new_results(plan, outs, arrays)
     status = -1

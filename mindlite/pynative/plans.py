@@ -20,7 +20,7 @@ from ..common.config import config
 from ..common.locks import new_lock
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
-from ..compile.call_plan import KnownCall
+from ..compile.known_call import KnownCall
 from ..compile.short_plan import MAX_ARRAYS, ShortPlan
 from ..mindir.primitive import current_interpreter
 from ..ops.views import WRITE_BACK
@@ -328,7 +328,6 @@ class OperatorKernel:
         if known.peak and here.state is self.state and known.arenas.depth < 0 and \
                 known.arenas.buffers[0] is not known.context.buffer:
             known.point_into_arena()
-            self.plan.use_buffer(known.context.buffer)
 
     def fail(self, *given):
         """Raise what the run says went wrong."""

@@ -167,9 +167,9 @@ def test_sizes_that_come_again_and_again_keep_a_bounded_number_of_fast_paths():
             count += 1
     variant = f.compiled.latest()
     assert len(f.compiled.quick.calls) == MAX_QUICK_CALLS and f.compiled.quick.made <= 3 * MAX_QUICK_CALLS
-    assert len(variant.plans) <= MAX_QUICK_CALLS and variant.calls == count
+    assert len(variant.fast) <= MAX_QUICK_CALLS and variant.calls == count
     for _ in range(3):
         f(x, x + 1)
     assert variant.calls == count + 3
     f.compiled.end_plans()
-    assert not variant.plans and variant.calls == count + 3
+    assert not variant.fast and variant.calls == count + 3

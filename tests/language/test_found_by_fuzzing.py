@@ -457,7 +457,7 @@ def test_the_order_of_a_set_of_texts_is_that_of_the_process_that_runs():
         return list({"one", "two", "three"}), x
     jitted = ms.jit(f)
     assert jitted(vector(1.0))[0] == list({"one", "two", "three"})
-    assert "TEXT" in [name for _, _, name, _ in jitted.compiled.variants[0].guards]
+    assert "TEXT" in [name for _, _, name, _ in jitted.compiled.variants[0].plan.guards]
 
 
 @pytest.mark.python_runs("__exit__ is given a traceback")

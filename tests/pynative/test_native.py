@@ -374,7 +374,7 @@ def called(function, *args, times=4):
 
 def by_machine_code(jitted):
     """How many calls the plans have made."""
-    return sum(int(plan.words[short_plan.CALLS]) for variant in jitted.variants for plan in variant.plans)
+    return sum(int(plan.words[short_plan.CALLS]) for variant in jitted.variants for plan in variant.fast)
 
 
 def test_calls_of_compiled_functions_run_below_python_and_are_counted():
@@ -417,7 +417,7 @@ def test_what_is_guarded_is_looked_at_in_machine_codes_calls():
 
 def checks_of(jitted):
     """How many objects machine code looks at before it runs, and whether it asks Python too: for each plan."""
-    return [(int(plan.keep[-2][0]), bool(plan.words[short_plan.TEST])) for variant in jitted.variants for plan in variant.plans]
+    return [(int(plan.keep[-2][0]), bool(plan.words[short_plan.TEST])) for variant in jitted.variants for plan in variant.fast]
 
 
 def test_objects_that_were_read_are_looked_at_without_a_function_of_python():
