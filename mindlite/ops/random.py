@@ -303,8 +303,7 @@ def randint(low: int, high: int, size: Sequence[int] | None = None, seed: int | 
     seed      : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     dtype     : of them, int64 by default; it holds the range
     raises    : ValueRangeError if the range is empty, wider than 2**32 or more than dtype holds, ArgumentError for what is no
-                int or
-                no size, ShapeError for a negative size
+                int or no size, ShapeError for a negative size
     """
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
