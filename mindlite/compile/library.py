@@ -3,6 +3,7 @@
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
 from ..common.dim import compare, dim_max, dim_min, product
+from ..common.dtype import int64
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..ops.creation import room
@@ -12,7 +13,7 @@ from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
-from ..ops.sort import topk_along
+from ..ops.sort import masked_put, topk_along
 
 LIBRARY: dict = {}
 KERNELS: dict = {}               # {primitive: the name in Target.library of what it needs, None for nothing}
@@ -212,6 +213,20 @@ def lower_topk(lowering, node, args, out):
     inner = product(x.shape[axis + 1:])
     lowering.call_kernel(kernel, [*args, *out], [x.shape[axis], k, inner], node, extent=product(x.shape[:axis]) * inner,
                          cost=4 * x.shape[axis])
+    return True
+
+
+@library(masked_put, kernel="selected")
+def lower_masked_put(lowering, node, args, out):
+    """The count is looked at: a user may have put values of another number."""
+    values, b = node.args[0].abstract, lowering.b
+    kernel = lowering.library_kernel("selected", kind="put", dtype=values.dtype)
+    if kernel is None:
+        return False
+    count = b.alloc(b.const(8), 8, lowering.device)
+    lowering.call_kernel(kernel, [*args, out, count], [node.abstract.size], node)
+    b.check(b.arith("eq", b.load(count, int64), lowering.size(values.size)),
+            "masked_put: the number of values differs from the number of trues", (), node.origin, again=True)
     return True
 
 

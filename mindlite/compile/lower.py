@@ -26,17 +26,19 @@ from ..mindir.primitive import kernel_rule
 from ..ops.basic import reshape
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
+from ..ops.sort import masked_put
 from .aliasing import memories
 from .flow import OutputSpec, Program
 from .flow_builder import FlowBuilder
 from .library import LIBRARY, is_in_library, lower_finished
 from .lower_control import CONTROL, kind_of
 from .lower_numbers import NUMBERS, is_scalar, may_be_inexact
+from .lower_selected import SELECTED
 from .lower_trees import TREES
 from .placement import ALIASES, Placement
 from .python_calls import Evaluation, Objects, PythonCall
 
-LOWER = {**CONTROL, **NUMBERS, **TREES}
+LOWER = {**CONTROL, **NUMBERS, **SELECTED, **TREES}
 
 
 @dataclass
@@ -565,4 +567,5 @@ def _may_fail(node):
     if isinstance(node.fn, FuncGraph):
         return False
     below = [n for v in node.attrs.values() if isinstance(v, FuncGraph) for g in v.reachable() for n in g.nodes]
-    return any(n.fn in (check, segment) or may_be_inexact(n) for n in (node, *below) if not isinstance(n.fn, FuncGraph))
+    return any(n.fn in (check, segment, masked_put) or may_be_inexact(n) for n in (node, *below)
+               if not isinstance(n.fn, FuncGraph))
