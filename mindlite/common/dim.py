@@ -23,10 +23,13 @@ TOO_LONG = 400                   # atoms: one with more of them is shown by its 
 
 
 class Symbol:
-    """A size that is known at run time. Fields: name, lo and hi (inclusive bounds, hi None for none)."""
-    __slots__ = ("name", "lo", "hi", "number")
+    """A size that is known at run time. Fields: name, lo and hi (inclusive bounds, hi None for none); it is divisor * N +
+    remainder."""
+    __slots__ = ("name", "lo", "hi", "number", "divisor", "remainder")
 
-    def __init__(self, name: str | None = None, lo: int = 1, hi: int | None = None, min: Any = None, max: Any = None) -> None:
+    def __init__(self, name: str | None = None, lo: int = 1, hi: int | None = None, min: Any = None, max: Any = None,
+                 divisor: int = 1, remainder: int = 0) -> None:
+        self.divisor, self.remainder = divisor, remainder
         self.number = next(_counter)
         self.name = name or f"s{self.number}"
         self.lo, self.hi = (lo if min is None else min), (hi if max is None else max)
@@ -42,6 +45,16 @@ class Symbol:
     def bounds(self) -> tuple[int, int | None]:
         """(lo, hi)"""
         return self.lo, self.hi
+
+    def accepts(self, size: int) -> bool:
+        """True if it may be this int."""
+        return size >= self.lo and (self.hi is None or size <= self.hi) and size % self.divisor == self.remainder
+
+    def facts(self) -> str:
+        """What is known of it, as text."""
+        return ", ".join([f"at least {self.lo}", *([] if self.hi is None else [f"at most {self.hi}"]), *(
+            [] if self.divisor == 1 else [f"{self.divisor} * N + {self.remainder}" if self.remainder else
+                                          f"{self.divisor} * N"])])
 
     def symbols(self) -> set[Symbol]:
         """The symbols in this atom."""
@@ -382,11 +395,22 @@ def mod(a: Size, b: Size) -> Size:
     if isinstance(b, int) and b == 0:
         _divided_by_zero(a)
     _, rest = _split(a, b)
+    if isinstance(b, int) and b > 0 and isinstance(rest, Dim):
+        rest = _with_remainders(rest, b)
+        if isinstance(rest, int):
+            return rest % b
     lo, hi = bounds(rest)
     blo = bounds(b)[0]
     if rest == 0 or (lo is not None and hi is not None and blo is not None and 0 <= lo and hi < blo):
         return rest
     return _operation("mod", rest, b)
+
+
+def _with_remainders(value: Dim, b: int) -> Size:
+    """A Dim that leaves the same remainder when it is divided by b: Symbols whose divisor b divides are their remainders."""
+    env = {s: s.remainder % b for s in symbols_of(value) if s.divisor % b == 0 and s.divisor > 1}
+    direct = all(isinstance(atom, Symbol) or not set(env) & atom.symbols() for monomial in value.terms for atom, _ in monomial)
+    return substitute(value, env) if env and direct else value
 
 
 def dim_max(a: Size, b: Size) -> Size:
@@ -507,4 +531,14 @@ def product(sizes: Any) -> Size:
     total = 1
     for size in sizes:
         total = total * size
-    return total
+    return total if isinstance(total, int) else _multiplied_out(total)
+
+
+def _multiplied_out(value: Dim) -> Size:
+    """16 * (n // 16) -> n, of an n that 16 divides."""
+    for monomial, c in value.terms.items():
+        atom = monomial[0][0] if len(monomial) == 1 and monomial[0][1] == 1 else None
+        if isinstance(atom, Operation) and atom.op == "floordiv" and isinstance(atom.b, int) and c % atom.b == 0 \
+                and any(s.divisor > 1 for s in atom.symbols()) and mod(atom.a, atom.b) == 0:
+            value = value + atom.a * (c // atom.b) - Dim({monomial: c})
+    return value

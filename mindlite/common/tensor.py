@@ -16,6 +16,7 @@ import numpy as np
 
 from . import dtype as dt
 from .device import CPU, Device
+from .declared import Symbol as DeclaredSymbol
 from .dim import Symbol
 from .dtype import DType, DTypeLike
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
@@ -78,7 +79,7 @@ class Tensor(TensorMethods):
                  const_arg: bool = False) -> None:
         self.tape = self.init = self._shape = None
         if input_data is None and (shape is not None or dtype is not None):
-            shape = (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol)) else tuple(shape)
+            shape = (-2,) if shape is None else (shape,) if isinstance(shape, (int, Symbol, DeclaredSymbol)) else tuple(shape)
             wanted = dt.dtype(dtype) if dtype is not None else dt.float32
             if init is None or any(not isinstance(s, int) for s in shape):
                 self._shape, self.host_array = shape, np.empty((0,), wanted.numpy)

@@ -9,8 +9,10 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.device import Device, target_device
+from ..common.declared import Symbol as DeclaredSymbol
 from ..common.dim import Symbol
 from ..common.dtype import DType
+from ..common.errors import ShapeError, ValueRangeError
 from ..common.records import dataclass
 from ..common.storage import ShardedArray
 from ..common.tensor import Parameter, Tensor
@@ -327,8 +329,7 @@ def matches(pattern: Any, signature: Any, env: dict) -> bool:
             return False
         for want, have in zip(pattern.shape, signature.shape):
             if isinstance(want, Symbol):
-                lo, hi = want.bounds()
-                if env.setdefault(want, have) != have or have < lo or (hi is not None and have > hi):
+                if env.setdefault(want, have) != have or not want.accepts(have):
                     return False
             elif want != have:
                 return False
@@ -397,16 +398,33 @@ def sizes_above_zero(pattern, signature):
 
 
 def declared_spec(inputs, signature):
-    """The signature with the open sizes of placeholders (set_inputs) as Symbols."""
+    """The signature with the open sizes of placeholders (set_inputs) as Symbols.
+
+    raises : ValueRangeError for a size that a declared Symbol does not allow, ShapeError for one that differs where it is unique
+    """
     symbols: dict = {}
+    sizes: dict = {}
+
+    def size_of(p, n):
+        """The size in the signature of what is declared p and is n in this call."""
+        if isinstance(p, int) and p != -1:
+            return n
+        if not isinstance(p, DeclaredSymbol):
+            return symbols.setdefault(p if isinstance(p, Symbol) else (None, n), p if isinstance(p, Symbol) else Symbol(lo=0))
+        made = symbols.setdefault(p, p.open()) if p.unique else p.open()
+        if not made.accepts(n):
+            raise ValueRangeError(f"a size is {n}, and was declared as {made.facts()}")
+        if sizes.setdefault(made, n) != n:
+            raise ShapeError(f"two sizes are {sizes[made]} and {n}, and were declared to be one", note=str(p))
+        return made
 
     def merge(placeholder, spec):
         if isinstance(spec, TensorSpec) and isinstance(placeholder, Tensor):
+            if placeholder.shape == (-2,):                   # any rank
+                return replace(spec, shape=tuple([size_of(None, n) for n in spec.shape]))
             if len(placeholder.shape) != len(spec.shape):
                 return spec
-            return replace(spec, shape=tuple(
-                symbols.setdefault((p, n) if p is None else p, p if isinstance(p, Symbol) else Symbol(lo=0))
-                if not isinstance(p, int) or p == -1 else n for p, n in zip(placeholder.shape, spec.shape)))
+            return replace(spec, shape=tuple(map(size_of, placeholder.shape, spec.shape)))
         if isinstance(spec, tuple) and isinstance(placeholder, (tuple, list)):
             return (spec[0], *[merge(p, s) for p, s in zip(placeholder, spec[1:])], *spec[1 + len(placeholder):])
         return spec

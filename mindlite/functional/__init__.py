@@ -12,7 +12,7 @@ from .data_sink import data_sink  # noqa: F401
 from .derivative import (Derived, GradOperation, get_grad, grad, jvp, linearize, no_grad, recompute,  # noqa: F401
                          value_and_grad, vjp)
 from .jacobian import derivative, jacfwd, jacrev, jet  # noqa: F401
-from .jit import JitConfig, Jitted, jit, jit_class, ms_function  # noqa: F401
+from .jit import JitConfig, Jitted, enable_dynamic, jit, jit_class, ms_function  # noqa: F401
 from .parallel_context import (ParallelMode, get_auto_parallel_context, reset_auto_parallel_context,  # noqa: F401
                                set_auto_parallel_context)
 from .shard import place, reshard, shard  # noqa: F401

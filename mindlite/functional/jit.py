@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
 from ..common.errors import ArgumentError, Stage, ValueRangeError, user_location
 from ..common.records import dataclass
+from ..common.tensor import Tensor
 from ..compile.jit import JitFunction
 from ..compile.short_plan import HasPlans
 from ..mindir.primitive import is_interpreting
@@ -257,6 +259,31 @@ def _jitted(fn, options):
     if not callable(fn):
         raise ArgumentError(f"jit: takes a function, a method or a Cell, not {type(fn).__name__}")
     return Jitted(fn, options)
+
+
+def enable_dynamic(**declared: Any) -> Callable[[Any], Any]:
+    """A decorator above `jit` that declares which sizes of its arguments change.
+
+    declared : for the name of an argument a Tensor, or a tuple or list of them, whose shape holds None, -1 or Symbols; without
+               a shape all sizes are open, and there is a graph for each rank
+    raises   : ArgumentError for what is no jitted function, a name that it does not take, what is no Tensor
+    source   : MindSpore's enable_dynamic
+    """
+    for name, value in declared.items():
+        if not isinstance(value, Tensor) and not (isinstance(value, (tuple, list)) and all(isinstance(v, Tensor) for v in value)):
+            raise ArgumentError(f"enable_dynamic: {name} is declared by a Tensor, or a tuple or list of them, "
+                                f"not {type(value).__name__}")
+
+    def decorate(function: Any) -> Any:
+        if not isinstance(function, Jitted):
+            raise ArgumentError("enable_dynamic: stands above @jit, on a function", hint="for a Cell: set_inputs")
+        names = [name for name in inspect.signature(function.__wrapped__).parameters if name != "self"]
+        unknown = [name for name in declared if name not in names]
+        if unknown:
+            raise ArgumentError(f"enable_dynamic: the function has no argument {unknown[0]!r}", note=", ".join(names))
+        inputs = tuple([declared.get(name) for name in names])
+        return Jitted(function.__wrapped__, {**function.options, "inputs": inputs})
+    return decorate
 
 
 def jit_class(cls: type) -> type:
