@@ -38,7 +38,7 @@ from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
 from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
-from .tree_kinds import is_tree
+from .tree_kinds import is_sequence, is_tree
 from .trees import data_of, items_of
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
                      Unsure)
@@ -427,6 +427,8 @@ def unpack(ev, frame, node, values):
 @executes(syntax.match_sequence)
 def match_sequence(ev, frame, node, values):
     value = values[0]
+    if is_tree(value):
+        return is_sequence(ev, value, node.attrs["length"], node.attrs["star"])
     if not (isinstance(value, (tuple, list, range)) or (isinstance(value, Box) and value.kind == "list")):
         return False
     size = length(ev, value)

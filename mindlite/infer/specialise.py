@@ -10,6 +10,7 @@ from ..common.errors import (DTypeError, EndlessRecursionError, GradientError, I
 from ..common.records import dataclass
 from ..fallback.log import Trap
 from ..fallback.record import Records
+from ..mindir.abstract import AbstractTree
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.inline import has_effects
@@ -21,6 +22,7 @@ from .jumps import may_wait
 from .outcome import Raises
 from .results import Results
 from .sharing import spot
+from .tree_kinds import refuse_misuse
 from .values import Box, Place
 from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
 
@@ -186,6 +188,8 @@ def infer(ev, function, args, kwargs, weights):
         raise Refusal("a generator is left in the middle of a try or with statement")
     changes, updates = results.changes(), results.updates()
     graph.set_outputs(results.outputs, make_tuple)
+    if any(isinstance(p.abstract, AbstractTree) for p in graph.parameters):
+        refuse_misuse(graph)
     made = tuple([p.default for p in graph.parameters if p.default is not None and ev.made_here(p.default)])
     return Specialised(graph, output, changes, list(ev.variables.inputs), updates, list(ev.guards.found.values()),
                        list(constraints), ev.reasons, ev.fallback.sites, frozenset(ev.fallback.keys),

@@ -1,10 +1,11 @@
 """Of which kind a tree, or a part of one, is: a bool where that is known, else a comparison of its record's number (trees.py)."""
 from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTree
+from ..mindir.control import J, call, cond, while_loop
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.scalar import scalar_binary, scalar_compare
-from ..ops.trees import tree_kind
+from ..ops.trees import tree_kind, tree_part, tree_value
 
 
 def is_tree(value):
@@ -46,3 +47,24 @@ def truth_of(ev, tree):
 def is_instance(ev, tree, classes):
     """isinstance(tree, classes)"""
     return is_one_of(ev, tree, [kind for kind in kinds_of(tree) if issubclass(kind.cls, classes)])
+
+
+def is_sequence(ev, tree, length, or_more):
+    """Whether it is a tuple of this length, or of more."""
+    return is_one_of(ev, tree, [kind for kind in tree.abstract.type.nodes if issubclass(kind.cls, tuple)
+                                and (len(kind.parts) >= length if or_more else len(kind.parts) == length)])
+
+
+# what may have a part of a tree as an operand; all else would take the address for a number
+TAKE_TREES = (tree_kind, tree_part, tree_value, cond, while_loop, call, J)
+
+
+def refuse_misuse(graph):
+    """raises : Refusal if anything in a typed graph, and in those below it, reads a tree as something else, or differentiates by
+    one"""
+    for each in graph.reachable():
+        for node in each.nodes:
+            trees = [n for n, arg in enumerate(node.args) if isinstance(arg.abstract, AbstractTree)]
+            if trees and (node.fn not in TAKE_TREES or node.fn is J and not set(trees).isdisjoint(node.attrs["wrt"])):
+                what = "a gradient by a tree" if node.fn is J else f"{getattr(node.fn, 'name', 'a graph')} of a part of a tree"
+                raise Refusal(what, None, node.origin.location)
