@@ -531,7 +531,7 @@ def product(sizes: Any) -> Size:
     total = 1
     for size in sizes:
         total = total * size
-    return total if isinstance(total, int) else _multiplied_out(total)
+    return _multiplied_out(total) if isinstance(total, Dim) else total
 
 
 def _multiplied_out(value: Dim) -> Size:
