@@ -3,7 +3,8 @@
 tests/test_annotations.py compares this file with the tables there.
 """
 from . import (
-    amp as amp, backend as backend, cli as cli, common as common, communication as communication, compile as compile,
+    amp as amp, backend as backend, boost as boost, cli as cli, common as common, communication as communication,
+    compile as compile,
     dataset as dataset, debug as debug, functional as functional, mindir as mindir, mindrecord as mindrecord, mint as mint,
     nn as nn, numpy as numpy, ops as ops, parallel as parallel, pynative as pynative, train as train)
 from .common.config import GRAPH_MODE as GRAPH_MODE, PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, LAX as LAX

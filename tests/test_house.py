@@ -28,7 +28,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"functional"},                              # the eager side of grad and jit is pynative's tape
     {"nn", "scipy"},
     {"amp"},
-    {"train", "lite", "federated", "mint"},
+    {"train", "lite", "federated", "mint", "boost", "rewrite"},
     {"debug"},
     {"mindspore"},
     {"cli"},

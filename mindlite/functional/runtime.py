@@ -233,9 +233,12 @@ def _note(name: str) -> None:
     warnings.warn(f"{name} has no meaning in mindlite and is left out", stacklevel=3)
 
 
-def dispatch_threads_num(threads_num_: int) -> None:
-    """Kernels run on at most so many threads. raises : ArgumentError for what is no positive int"""
-    threads_num(threads_num_)
+def dispatch_threads_num(threads_num: int) -> None:
+    """Kernels run on at most threads_num threads, an int. raises : ArgumentError for what is no positive int"""
+    _set_threads(threads_num)
+
+
+_set_threads = threads_num
 
 
 # ---------------------------------------------------------------- devices

@@ -35,6 +35,33 @@ class _Shown:
         return self.own
 
 
+class Shown:
+    """What `inspect.signature` finds: the Signature that `made` gives for (an object or None, its class), if it gives one."""
+
+    def __init__(self, made: Callable[[Any, type], inspect.Signature | None]) -> None:
+        self.made = made
+
+    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+        found = self.made(instance, owner)
+        if found is None:
+            raise AttributeError("__signature__")
+        return found
+
+
+def by_position(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
+    """`parameters` with those by keyword alone as parameters that may stand at their place too, where Python can say so."""
+    made: list[inspect.Parameter] = []
+    for parameter in parameters:
+        before = made[-1] if made else None
+        required = parameter.default is parameter.empty
+        stays = before is not None and (before.kind is not parameter.POSITIONAL_OR_KEYWORD
+                                        or required and before.default is not parameter.empty)
+        if parameter.kind is parameter.KEYWORD_ONLY and not stays:
+            parameter = parameter.replace(kind=parameter.POSITIONAL_OR_KEYWORD)
+        made.append(parameter)
+    return made
+
+
 class Primitive(Generic[P, R]):
     """An operator: name, inputs, attrs, traits, doc, which help shows below the call.
 
@@ -49,6 +76,7 @@ class Primitive(Generic[P, R]):
     plans  : where it finds the plans of its signatures (pynative/plans.py), else None
     """
     __slots__ = ("native", "plans", "__dict__", "__weakref__")
+    other_names: dict[str, str] = {}                        # {MindSpore's other name of an argument: its name}
 
     def __init__(self, name: str, inputs: tuple[str, ...], attrs: dict[str, Any], *, traits: Any = (), doc: str = "",
                  prepare: Function | None = None, origin: tuple[str, int] | None = None) -> None:
@@ -93,8 +121,17 @@ class Primitive(Generic[P, R]):
             args, attrs = self.prepare(args, attrs)
         return args, attrs
 
+    def also(self, **names: str) -> Primitive:
+        """Let arguments have other names too: {other: name}. Returns the Primitive."""
+        self.other_names = {**self.other_names, **names}
+        return self
+
     def _fill(self, args: Any, attrs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Bring a call to the form: all inputs positional, all attributes by keyword."""
+        for other in self.other_names.keys() & attrs.keys():
+            if self.other_names[other] in attrs:
+                raise ArgumentError(f"{self.name}: the argument {self.other_names[other]!r} is given twice, as {other!r} too")
+            attrs[self.other_names[other]] = attrs.pop(other)
         args = [*args]
         n = len(self.inputs)
         if self.variadic:
@@ -124,7 +161,8 @@ class Primitive(Generic[P, R]):
 
 
 setattr(Primitive, "__doc__", _Shown(Primitive.shown, Primitive.__doc__))
-setattr(Primitive, "__signature__", _Shown(lambda prim: prim.signature))
+setattr(Primitive, "__signature__", _Shown(
+    lambda prim: prim.signature.replace(parameters=by_position(prim.signature.parameters.values()))))
 
 PRIMITIVES: dict = {}
 HOMES: dict = {}                # {name: module} of primitives whose module is imported when they are asked for

@@ -3,7 +3,7 @@
     from mindlite.mindspore.ops import operations as P          P.ReLU is mindlite.ops.operations.ReLU
     from mindlite.mindspore.common import dtype as mstype       mstype.float32 is mindlite.common.dtype.float32
 
-Nothing is computed here. `names.py` says where each module's names live; `modules.py` makes the modules of that table.
+Nothing is computed here. `table.py` says where each module's names live; `modules.py` makes the modules of that table.
 """
 from . import modules as _modules
 

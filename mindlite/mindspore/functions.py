@@ -1,6 +1,7 @@
 """Functions that MindSpore has under other names of arguments, or with int32 indices. Imported by name from the table."""
 from .. import ops
 from ..common import dtype as dt
+from ..common.errors import ValueRangeError
 from ..ops.operations import Slice
 
 
@@ -58,3 +59,34 @@ def slice(input_x, begin, size):
 def top_k(input_x, k, sorted=True):
     """(the k largest elements along the last axis, their indices): `mindlite.ops.topk` with int32 indices."""
     return topk(input_x, k, -1, True, sorted)
+
+
+def true_divide(dividend, divisor):
+    """dividend / divisor, element by element: `mindlite.ops.div`."""
+    return ops.div(dividend, divisor)
+
+
+def expand_as(input, other):
+    """`input` broadcast to the shape of `other`: Tensor.expand_as."""
+    return input.expand_as(other)
+
+
+def type_as(input, other):
+    """`input` in the dtype of `other`: Tensor.type_as."""
+    return input.type_as(other)
+
+
+def range(start, end, step, maxlen=1000000):
+    """The numbers from start to before end by step, at most `maxlen` of them: `mindlite.ops.arange`.
+
+    raises : ValueRangeError where there would be more
+    """
+    made = ops.arange(start, end, step)
+    if made.shape[0] > maxlen:
+        raise ValueRangeError(f"range: {made.shape[0]} numbers are more than maxlen={maxlen}")
+    return made
+
+
+def conv3d_transpose(inputs, weight, pad_mode="valid", padding=0, stride=1, dilation=1, group=1, output_padding=0):
+    """The transpose of conv3d, settings in MindSpore's order: `mindlite.ops.conv3d_transpose` without a bias."""
+    return ops.conv3d_transpose(inputs, weight, None, stride, pad_mode, padding, output_padding, dilation, group)

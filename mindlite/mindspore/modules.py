@@ -1,4 +1,4 @@
-"""Modules made of a table: an importer answers to every path in `names.MODULES`, names are looked up when asked for.
+"""Modules made of a table: an importer answers to every path in `table.MODULES`, names are looked up when asked for.
 
     import mindlite.mindspore.ops.functional    ->  a module with the names of the sources in the table's row
 
@@ -13,7 +13,7 @@ import sys
 import types
 
 from ..common.errors import MissingAttributeError, user_location
-from .names import CLOSED, MODULES, REFUSED
+from .table import CLOSED, MODULES, REFUSED
 
 PACKAGE = __name__.rpartition(".")[0]
 

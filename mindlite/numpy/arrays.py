@@ -133,8 +133,8 @@ def arange(start, stop=None, step=None, dtype=None):
 
 def spaced(make):
     """A function of start, stop and a number of points, made with NumPy: they are numbers, known when it is called."""
-    def run(start, stop, num=50, endpoint=True, *args, dtype=None, axis=0, **kwargs):
-        made = make(_known(start), _known(stop), num, endpoint, *args, axis=axis, **kwargs)
+    def run(start, stop, num=50, endpoint=True, dtype=None, axis=0, **kwargs):
+        made = make(_known(start), _known(stop), num, endpoint, axis=axis, **kwargs)
         return Tensor(made, dtype=element_type(dt.float32 if dtype is None else dtype))
     return run
 
@@ -143,9 +143,13 @@ def _known(value):
     return value.asnumpy() if isinstance(value, Tensor) else value
 
 
-logspace = spaced(lambda a, b, n, end, base=10.0, axis=0: np.logspace(a, b, n, end, base, axis=axis))
 geomspace = spaced(np.geomspace)
-_linspace = spaced(np.linspace)
+_linspace, _logspace = spaced(np.linspace), spaced(np.logspace)
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """`num` powers of `base`, a float, whose exponents lie evenly from start to stop, as numpy.logspace has them."""
+    return _logspace(start, stop, num, endpoint, dtype, axis, base=base)
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):

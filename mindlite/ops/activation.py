@@ -210,6 +210,9 @@ def logsigmoid(input: Tensor) -> Tensor:
     return -softplus(-input, beta=1, threshold=float("inf"))
 
 
+logsigmoid.also(x="input")
+
+
 @_smooth
 def mish(input: TensorLike) -> Tensor:
     """input * tanh(softplus(input)).
@@ -219,6 +222,9 @@ def mish(input: TensorLike) -> Tensor:
     source : Misra 2019
     """
     return input * tanh(softplus(input, beta=1, threshold=float("inf")))
+
+
+mish.also(x="input")
 
 
 @_smooth

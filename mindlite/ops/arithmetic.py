@@ -70,10 +70,16 @@ def floor_divide(input: TensorLike, other: TensorLike):
     """input // other, rounded down as in Python. No gradient: it is zero wherever it exists. An integer // 0 is 0."""
 
 
+floor_divide.also(x="input", y="other")
+
+
 @elementwise(scalar=operator.mod, array=np.remainder, accepts="uif",
              derivatives=[1, lambda x, y, out: -floor_divide(x, y)])
 def remainder(input: TensorLike, other: TensorLike):
     """input % other with the sign of `other`, as in Python: input - (input // other) * other."""
+
+
+remainder.also(x="input", y="other")
 
 
 def _truncated_remainder(x, y):
@@ -195,6 +201,9 @@ def square(input: TensorLike):
              derivatives=[lambda x, out: -out * out])
 def reciprocal(input: TensorLike):
     """1 / input; integers as float32."""
+
+
+reciprocal.also(x="input")
 
 
 # ---------------------------------------------------------------- sign and size

@@ -36,6 +36,9 @@ def cast(x: TensorLike, *, dtype: DTypeLike):
     """
 
 
+cast.also(input="x")
+
+
 @infer_rule(cast)
 def cast_infer(x, *, dtype):
     return AbstractTensor(dtype, x.shape)
@@ -129,6 +132,9 @@ def reshape(x: TensorLike, *, shape: Sequence[int]):
 
     raises : ShapeError if the number of elements differs
     """
+
+
+reshape.also(input="x")
 
 
 @infer_rule(reshape)
@@ -236,6 +242,9 @@ def transpose(x: TensorLike, *, perm: Sequence[int] | None = None):
     """Axes in another order: out[i[perm[0]], i[perm[1]], ..] = x[i]; reversed where perm is None."""
 
 
+transpose.also(input="x", dims="perm", input_perm="perm")
+
+
 @infer_rule(transpose)
 def transpose_infer(x, *, perm):
     return AbstractTensor(x.dtype, tuple(x.shape[p] for p in perm))
@@ -312,6 +321,9 @@ def broadcast_to(x: TensorLike, *, shape: Sequence[int]):
     out    : Tensor of the shape
     raises : ShapeError if another size would have to change, or for -1 where x has no axis
     """
+
+
+broadcast_to.also(input="x")
 
 
 @infer_rule(broadcast_to)

@@ -87,6 +87,9 @@ def inverse(x: TensorLike):
     """The inverse of each matrix in x : float[.., n, n]. raises : when run: ValueRangeError for a singular one"""
 
 
+inverse.also(input="x")
+
+
 @infer_rule(inverse)
 def inverse_infer(x):
     _square("inverse", x)

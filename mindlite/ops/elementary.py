@@ -106,6 +106,9 @@ def asin(input: TensorLike):
     """The angle in [-pi/2, pi/2] whose sine is input; NaN outside [-1, 1]."""
 
 
+asin.also(x="input")
+
+
 @_function(math.acos, np.arccos, lambda x, out: -rsqrt(1 - x * x), "f")
 def acos(input: TensorLike):
     """The angle in [0, pi] whose cosine is input; NaN outside [-1, 1]."""

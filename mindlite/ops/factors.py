@@ -388,6 +388,9 @@ def matrix_exp(x: TensorLike):
     """
 
 
+matrix_exp.also(input="x")
+
+
 @infer_rule(matrix_exp)
 def matrix_exp_infer(x):
     _matrices("matrix_exp", x, True)

@@ -427,7 +427,7 @@ def _frequencies(name, n, d, dtype):
     return n
 
 
-def fftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor:
+def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike | None = None) -> Tensor:
     """The frequency of each result of fft: 0, 1, .., -2, -1 over n d, float32 unless `dtype` is given."""
     n = _frequencies("fftfreq", n, d, dtype)
     k = arange(n)
@@ -435,7 +435,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor
     return cast(k, dtype=dt.dtype(dtype) if dtype is not None else dt.float32) / (n * d)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, dtype: DTypeLike | None = None) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike | None = None) -> Tensor:
     """The frequency of each result of rfft: 0, 1, .., n // 2 over n d.
 
     n      : int >= 1, the number of samples;     d : float, the time between two of them, not 0

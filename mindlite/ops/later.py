@@ -19,6 +19,7 @@ FAMILIES = {
                     "synchronise", "ReduceOp place_as"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
+    "deformable": ("", "deformable_conv2d"),
     "ctc": ("", "ctc_greedy_decoder ctc_loss"),
     "distributions": ("gamma_numbers", "cauchy choice_with_mask exponential gamma gumbel_softmax laplace log_normal "
                           "multinomial_with_replacement poisson random_categorical random_gamma random_poisson rrelu "

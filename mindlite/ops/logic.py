@@ -106,6 +106,9 @@ def bitwise_not(input: TensorLike):
     """~input; logical not for bool. raises : DTypeError for floats."""
 
 
+bitwise_not.also(x="input")
+
+
 @elementwise(scalar=operator.lshift, array=np.left_shift, accepts="ui", derivatives=[None, None])
 def bitwise_left_shift(input: TensorLike, other: TensorLike):
     """input << other, for 0 <= other < bits."""
@@ -131,6 +134,9 @@ def isinf(input: TensorLike):
 @_predicate(lambda x: call_scalar("isfinite", x), np.isfinite, operands=1)
 def isfinite(x: TensorLike):
     """True where x is neither infinite nor NaN."""
+
+
+isfinite.also(input="x")
 
 
 # ---------------------------------------------------------------- where

@@ -228,6 +228,9 @@ def stop_gradient(x: TensorLike):
     """x, through which no gradient flows."""
 
 
+stop_gradient.also(value="x")
+
+
 def depend(value: Any, expr: Any) -> Any:
     """`value`, after `expr` has run. Effects run in the order in which they are written, so nothing is to be done.
 

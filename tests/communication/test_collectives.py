@@ -151,8 +151,8 @@ def test_vmap_of_a_collective_is_the_stacked_loop(name):
 def test_classes_of_mindspore_compute_the_same():
     def run():
         rank, x = get_rank(), Tensor(of_rank(get_rank(), 6, 2))
-        y = P.Send(dest_rank=(rank + 1) % N)(x)
-        ring = P.Receive(src_rank=(rank - 1) % N, shape=(6, 2), dtype=ms.float32)()
+        y = P.Send(sr_tag=0, dest_rank=(rank + 1) % N)(x)
+        ring = P.Receive(sr_tag=0, src_rank=(rank - 1) % N, shape=(6, 2), dtype=ms.float32)()
         P.Barrier()()
         return [z.asnumpy() for z in (
             P.AllReduce(P_MAX)(x), P.AllGather()(x), P.ReduceScatter()(x), P.Broadcast(1)((x,))[0], y, ring,

@@ -13,7 +13,7 @@ from mindlite.mindspore import dtype as mstype
 from mindlite.mindspore.common.api import _cell_graph_executor, _pynative_executor
 from mindlite.mindspore.common.initializer import initializer
 from mindlite.mindspore.modules import Names, exists
-from mindlite.mindspore.names import MODULES, REFUSED
+from mindlite.mindspore.table import MODULES, REFUSED
 from mindlite.mindspore.ops import composite as C
 from mindlite.mindspore.ops import functional as F
 from mindlite.mindspore.ops import operations as P

@@ -98,6 +98,14 @@ class Dense(Cell):
             x = self.activation(x)
         return x
 
+    def matmul(self, x: Tensor, weight: Tensor) -> Tensor:
+        """x[.., in] @ weight[out, in].T, without bias: for a subclass's `construct`."""
+        return ops.dense(x, weight)
+
+    def bias_add(self, x: Tensor, bias: Tensor) -> Tensor:
+        """x[.., out] + bias[out]: for a subclass's `construct`."""
+        return x + bias
+
     def extend_repr(self) -> str:
         text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
         if self.has_bias:

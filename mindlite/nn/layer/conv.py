@@ -90,6 +90,14 @@ class Conv2d(_Conv):
         return ops.conv2d(x, self.cast_param(self.weight), self.cast_param(self.bias), self.stride, self.pad_mode,
                           self._ends, self.dilation, self.group)
 
+    def conv2d(self, x: Tensor, weight: Tensor) -> Tensor:
+        """The convolution of x with another weight by this layer's settings, without bias: for a subclass's `construct`."""
+        return ops.conv2d(x, weight, None, self.stride, self.pad_mode, self._ends, self.dilation, self.group)
+
+    def bias_add(self, x: Tensor, bias: Tensor) -> Tensor:
+        """x[N, C, H, W] + bias[C]: for a subclass's `construct`."""
+        return ops.bias_add(x, bias)
+
 
 class Conv1d(_Conv):
     """1-D convolution, as Conv2d over pictures of height 1; weight is [out_channels, in_channels / group, 1, size].

@@ -189,8 +189,11 @@ class LayerNorm(Cell):
         if after != len(self.normalized_shape):
             raise ShapeError(f"LayerNorm: gamma of shape {self.normalized_shape} does not fill the axes from "
                              f"begin_params_axis={self.begin_params_axis} of an input of {x.ndim} axes")
-        return ops.layer_norm_from_axis(x, self.cast_param(self.gamma), self.cast_param(self.beta),
-                                        self.begin_norm_axis, self.epsilon)[0]
+        return self.layer_norm(x, self.cast_param(self.gamma), self.cast_param(self.beta))[0]
+
+    def layer_norm(self, x: Tensor, gamma: Tensor, beta: Tensor) -> tuple[Tensor, ...]:
+        """(the normalised x, the means, the variances) by this layer's settings: for a subclass's `construct`."""
+        return ops.layer_norm_from_axis(x, gamma, beta, self.begin_norm_axis, self.epsilon)
 
     def extend_repr(self) -> str:
         return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "

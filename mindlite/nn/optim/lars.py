@@ -9,13 +9,14 @@ from ...common.errors import ArgumentError
 from ...common.tensor import Parameter, Tensor
 from ..cell import Cell
 from .optimizer import Optimizer, not_negative
+from .own import MadeOf
 
 
 def _is_scaled(param: Parameter) -> bool:
     return "LayerNorm" not in param.name and "bias" not in param.name
 
 
-class LARS(Cell):
+class LARS(MadeOf):
     """optimizer with gradients scale * (g + weight_decay * p), scale = coefficient * |p| / (|g| + weight_decay * |p| + epsilon).
 
     use_clip    : scale is cut at the learning rate: min(scale / lr, 1)

@@ -23,6 +23,7 @@ from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
 from ..layer.container import CellList
 from ..learning_rate_schedule import ConstantLR, ListLR
+from .own import Own
 
 Params = Union[Iterable[Parameter], Iterable[dict[str, Any]]]
 Rate = Union[float, Tensor, Iterable[float], Cell]
@@ -43,7 +44,7 @@ class Group:
     grad_centralization: bool = False
 
 
-class Optimizer(Cell):
+class Optimizer(Own):
     """Base of optimisers.
 
     learning_rate : number or Tensor f32[]; a list, iterable or Tensor f32[n], one rate per step; a LearningRateSchedule
@@ -62,6 +63,7 @@ class Optimizer(Cell):
     def __init__(self, learning_rate: Rate, parameters: Params, weight_decay: Decay = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         groups, order = self._read_groups(parameters)
+        self._keep("init_learning_rate", learning_rate)
         self.is_group, self.is_group_params_ordered = groups is not None, bool(order) and groups is not None
         if groups is None:
             groups = [Group(order)]
@@ -94,6 +96,7 @@ class Optimizer(Cell):
         if isinstance(parameters, (Parameter, str, dict)) or not isinstance(parameters, Iterable):
             self._refuse(f"parameters is an iterable of Parameters or dicts, not {type(parameters).__name__}")
         items = list(parameters)
+        self._keep("init_params", {"params": items})
         if not items:
             raise ValueRangeError(f"For 'Optimizer', the argument parameters must not be empty ({type(self).__name__})")
         if all(isinstance(item, Parameter) for item in items):

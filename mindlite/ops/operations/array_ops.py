@@ -378,7 +378,7 @@ def _scatter(name, combine, whole_rows):
         return written(variable, combine(variable, indices, updates))
     call.__name__ = name
 
-    def made(variable, indices, updates, *, use_locking=True):
+    def made(variable, indices, updates, *, use_locking=name.endswith("Update")):
         return call(variable, indices, updates)
     made.__name__, made.__doc__ = name, call.__doc__
 

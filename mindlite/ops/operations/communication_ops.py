@@ -67,14 +67,14 @@ def CollectiveGather(input_x, *, dest_rank, group=WORLD):
 
 
 @operation
-def Send(input_x, *, sr_tag=0, dest_rank, group=WORLD, group_back=WORLD):
+def Send(input_x, *, sr_tag, dest_rank, group=WORLD, group_back=WORLD):
     """Send input_x to rank dest_rank, which calls Receive with the same tag; gives input_x."""
     send(input_x, to=dest_rank, tag=sr_tag, group=group)
     return input_x
 
 
 @operation
-def Receive(*, sr_tag=0, src_rank, shape, dtype, group=WORLD, group_back=WORLD):
+def Receive(*, sr_tag, src_rank, shape, dtype, group=WORLD, group_back=WORLD):
     """What rank src_rank has sent with that tag."""
     return receive(shape=tuple(shape), dtype=dtype, source=src_rank, tag=sr_tag, group=group)
 

@@ -11,7 +11,7 @@ import inspect
 from typing import Any
 
 from ...common.errors import ArgumentError
-from ...mindir.primitive import Primitive
+from ...mindir.primitive import Primitive, Shown, by_position
 from ...mindir.protocol import CallOf
 from ..collectives import place_as
 
@@ -23,6 +23,7 @@ class Operation:
     function: Any = None
     parameters: tuple = ()
     checks: dict = {}
+    __signature__ = Shown(lambda self, owner: _signature(self, owner))
 
     def __init__(self, *args, **kwargs):
         self.settings, self.attrs = {}, {}
@@ -116,6 +117,13 @@ class Operation:
 
     def __repr__(self):
         return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.settings.items())}>"
+
+
+def _signature(self, owner):
+    """Of a class of this module that of its settings; None for a user's own, which has its own __init__."""
+    if self is not None or "parameters" not in owner.__dict__ or owner is Operation:
+        return None
+    return inspect.Signature(by_position(owner.parameters))
 
 
 def _placed(values, strategies):

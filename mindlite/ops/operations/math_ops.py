@@ -37,7 +37,7 @@ globals().update(table({
     "LogicalNot": logical_not,
     "LogicalOr": logical_or, "LogicalXor": logical_xor, "Maximum": maximum, "Minimum": minimum,
     "Mod": combined.truncate_mod,
-    "Mul": mul, "NanToNum": nan_to_num, "Neg": neg, "NotEqual": not_equal, "Pow": pow, "Real": real,
+    "Mul": mul, "Neg": neg, "NotEqual": not_equal, "Pow": pow, "Real": real,
     "Reciprocal": reciprocal,
     "RightShift": bitwise_right_shift, "Rint": combined.rint, "Round": round, "Rsqrt": rsqrt, "Sigmoid": sigmoid,
     "Sign": sign,
@@ -65,7 +65,18 @@ def _named(name, function):
     return operation(function)
 
 
-for _name, _reduce in {"ReduceSum": sum, "ReduceMean": mean, "ReduceProd": prod, "ReduceMax": amax, "ReduceMin": amin,
+_sum = _reduction(sum)
+
+
+@operation
+def ReduceSum(x, axis=(), *, keep_dims=False, skip_mode=False):
+    """The sum over `axis`, an int, a tuple, or a Tensor of them whose value is known; () is all axes, with skip_mode none."""
+    if skip_mode and (axis.size if isinstance(axis, Tensor) else isinstance(axis, int) or len(axis)) == 0:
+        return x
+    return _sum(x, axis, keep_dims=keep_dims)
+
+
+for _name, _reduce in {"ReduceMean": mean, "ReduceProd": prod, "ReduceMax": amax, "ReduceMin": amin,
                        "ReduceAll": all, "ReduceAny": any}.items():
     globals()[_name] = _named(_name, _reduction(_reduce))
 
@@ -162,9 +173,15 @@ def ApproximateEqual(x, y, *, tolerance=1e-5):
 
 
 @operation
-def IsClose(x, y, *, rtol=1e-5, atol=1e-8, equal_nan=True):
+def IsClose(x, y, *, rtol=1e-5, atol=1e-8, equal_nan=False):
     """True where |x - y| <= atol + rtol |y|."""
     return isclose(x, y, rtol, atol, equal_nan)
+
+
+@operation
+def NanToNum(x, *, nan=None, posinf=None, neginf=None):
+    """x with NaN, inf and -inf replaced; None stands for 0 and the largest and least finite number of the dtype."""
+    return nan_to_num(x, nan, posinf, neginf)
 
 
 @operation

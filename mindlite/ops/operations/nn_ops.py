@@ -150,7 +150,7 @@ def MaxPool(x, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"
 
 
 @operation
-def AvgPool(x, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+def AvgPool(x, *, kernel_size=1, strides=1, pad_mode="VALID", data_format="NCHW"):
     """The mean of each window; padding is not counted."""
     _layout("AvgPool", data_format)
     return avg_pool2d(x, _pair(kernel_size), _pair(strides), count_include_pad=False, pad_mode=pad_mode.lower())

@@ -21,6 +21,7 @@ _METRICS = {name: f"mindlite.train.metrics:{name}" for name in (
 _OF_MINT = {"Linear": "mindlite.mint.nn:Linear", **{f"{name}Ext": f"mindlite.mint.nn:{name}" for name in (
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "Dropout", "Dropout2d", "Embedding", "L1Loss", "LayerNorm", "LogSoftmax", "MaxPool2d",
     "PReLU")}}
+_OWN = "mindlite.nn.optim.own:opt_init_args_register"
 _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor",
@@ -40,12 +41,12 @@ _SYNONYMS = {
     "log_matrix_determinant": "mindlite.ops:slogdet", "floordiv": "mindlite.ops:floor_div",
     "floormod": "mindlite.ops:floor_mod", "pows": "mindlite.ops:pow",
     **{name: f"mindlite.mindspore.functions:{name}" for name in (
-        "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk")},
+        "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk", "true_divide",
+        "expand_as", "type_as", "range", "conv3d_transpose")},
     "embedding": "mindlite.mint.nn.functional:embedding",
-    "range": "mindlite.ops:arange", "take": "mindlite.mint.shaping:take",
+    "take": "mindlite.mint.shaping:take",
     "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
     "add_flags": "mindlite.functional.hints:add_flags", "soft_shrink": "mindlite.ops:softshrink",
-    "type_as": "mindlite.common.tensor:Tensor.type_as", "expand_as": "mindlite.common.tensor:Tensor.expand_as",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
 # mint's functions as MindSpore's own modules call them
@@ -95,6 +96,11 @@ _OF_ASCEND = {
     "it reads Huawei's cloud storage": ("OBSMindDataset",),
     "Ascend's video decoder": ("VideoFrameDvpp",)}
 REFUSED = {name: why for why, names in _OF_ASCEND.items() for name in names}
+_KEPT = {name: f"mindlite.functional.kept_settings:{name}" for name in (
+    "set_algo_parameters", "get_algo_parameters", "reset_algo_parameters")}
+_SERVERS = {name: f"mindlite.functional.kept_settings:{name}" for name in (
+    "set_ps_context", "get_ps_context", "reset_ps_context")}
+
 
 CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ alone
 MODULES = {
@@ -102,6 +108,7 @@ MODULES = {
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
           **_DTYPE_WORDS, **{n: _KINDS[n] for n in ("number", "tensor_type", "string", "list_", "tuple_")},
+          "names": "mindlite.train.metrics:names", **_KEPT, **_SERVERS,
           **_GENERATOR, **_CONTEXT, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
           "_no_grad": "mindlite.functional:no_grad",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
@@ -114,7 +121,8 @@ MODULES = {
           "Profiler": "mindlite.debug.profiler:Profiler",
           "Layout": "mindlite.parallel:Layout",
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
-    "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"), _CONTEXT),
+    "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"),
+                {**_CONTEXT, **_SERVERS}),
     "log": (("mindlite.common.log",), {}),
     **{name: (("mindlite.debug.profiler",), {}) for name in ("profiler", "profiler.profiler", "profiler.schedule")},
     "runtime": (("mindlite.functional.runtime",), {}),
@@ -150,7 +158,7 @@ MODULES = {
     "nn.loss": (_NN, {}),
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),
-    **{f"nn.optim.{name}": (_NN, {}) for name in (
+    **{f"nn.optim.{name}": (_NN, {"opt_init_args_register": _OWN}) for name in (
         "ada_grad", "adadelta", "adafactor", "adagrad", "adam", "adamax", "asgd", "ftrl", "lamb", "lars", "lazyadam", "momentum",
         "optimizer", "proximal_ada_grad", "rmsprop", "rprop", "sgd")},
     **{f"nn.{name}": ((f"mindlite.nn.{name}",), {}) for name in (
@@ -197,7 +205,7 @@ MODULES = {
     "ops._primitive_cache": (_OPERATIONS, {}),
     "ops.composite.clip_ops": (_OPS, {}),
 
-    "train": (("mindlite.train",), {}),
+    "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink"}),
     "train.amp": (("mindlite.amp", "mindlite.train"), {}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
         "callback", "metrics", "serialization", "model", "loss_scale_manager", "data_sink", "summary",
@@ -228,7 +236,8 @@ MODULES = {
     **{f"scipy.optimize.{name}": (("mindlite.scipy.optimize",), {}) for name in (
         "line_search", "minimize", "linear_sum_assignment")},
     "mint": (("mindlite.mint",), {}),
-    **{f"mint.{name}": ((f"mindlite.mint.{name}",), {}) for name in ("special", "linalg", "nn", "nn.functional", "optim")},
+    **{f"mint.{name}": ((f"mindlite.mint.{name}",), {}) for name in (
+        "special", "linalg", "nn", "nn.functional", "optim", "distributed")},
     "experimental": ((), {}),
     "experimental.optim": (("mindlite.nn.experimental",), {}),
     **{f"experimental.optim.{name}": (("mindlite.nn.experimental",), {}) for name in (
@@ -237,11 +246,15 @@ MODULES = {
         "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
         "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
     "multiprocessing": (("multiprocessing",), {}),
-    "parallel": (("mindlite.parallel",), {"shard": "mindlite.functional:shard",
+    "parallel": (("mindlite.parallel",), {**_KEPT, "shard": "mindlite.functional:shard",
                                           "AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),
+    "boost": (("mindlite.boost",), {}),
+    "boost.grad_accumulation": (("mindlite.boost.grad_accumulation",), {}),
+    "boost.grad_freeze": (("mindlite.boost.grad_freeze",), {}),
+    "boost.base": (("mindlite.boost.optimizers",), {}),
     "communication": (("mindlite.communication",), {}),
     "communication.management": (("mindlite.communication",), {}),
     "communication.comm_func": (("mindlite.communication.comm_func",), {}),
