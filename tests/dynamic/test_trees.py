@@ -238,3 +238,26 @@ def test_a_compiled_function_of_a_tree_under_an_eager_gradient_has_the_gradient_
 def test_all_ways_to_run_read_the_same_records(printer):
     function, t = JitFunction(summed, fullgraph=True, printer=printer), tree(12)
     assert np.allclose(function(t).asnumpy(), summed(t).asnumpy(), rtol=1e-12)
+
+
+def by_pattern(t):
+    match t:
+        case (x, None, _):
+            return x
+        case (x, (y, *_), _):
+            return x + y
+        case _:
+            return ops.zeros(D, ms.float64)
+
+
+def by_loop(t):
+    total = ops.zeros(D, ms.float64)
+    while t is not None:
+        total = total * 0.5 + t[0]
+        t = t[1] or t[2]
+    return total
+
+
+@pytest.mark.parametrize("function", [by_pattern, by_loop])
+def test_patterns_and_loops_go_through_a_tree(function):
+    agree(function, [tree(12), tree(3), tree(20), tree(1)])
