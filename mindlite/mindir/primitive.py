@@ -21,30 +21,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Shown:
-    """An attribute of a Primitive that is made when help or an editor asks for it; the class Primitive has its own."""
-
-    def __init__(self, make: Callable[..., Any], own: Any = None) -> None:
-        self.make, self.own = make, own
-
-    def __get__(self, prim: Any, cls: type) -> Any:
-        if prim is not None:
-            return self.make(prim)
-        if self.own is None:
-            raise AttributeError("__signature__")
-        return self.own
-
-
 class Shown:
-    """What `inspect.signature` finds: the Signature that `made` gives for (an object or None, its class), if it gives one."""
+    """An attribute that is made when help or an editor asks for it: what `made` gives for (an object or None, its class); None:
+    there is no such attribute."""
 
-    def __init__(self, made: Callable[[Any, type], inspect.Signature | None]) -> None:
+    def __init__(self, made: Callable[[Any, type], Any]) -> None:
         self.made = made
 
-    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+    def __get__(self, instance: Any, owner: type) -> Any:
         found = self.made(instance, owner)
         if found is None:
-            raise AttributeError("__signature__")
+            raise AttributeError
         return found
 
 
@@ -160,9 +147,10 @@ class Primitive(Generic[P, R]):
         return tuple(args), attrs
 
 
-setattr(Primitive, "__doc__", _Shown(Primitive.shown, Primitive.__doc__))
-setattr(Primitive, "__signature__", _Shown(
-    lambda prim: prim.signature.replace(parameters=by_position(prim.signature.parameters.values()))))
+_OF_THE_CLASS = Primitive.__doc__
+setattr(Primitive, "__doc__", Shown(lambda prim, cls: _OF_THE_CLASS if prim is None else prim.shown()))
+setattr(Primitive, "__signature__", Shown(lambda prim, cls: None if prim is None else prim.signature.replace(
+    parameters=by_position(prim.signature.parameters.values()))))
 
 PRIMITIVES: dict = {}
 HOMES: dict = {}                # {name: module} of primitives whose module is imported when they are asked for

@@ -16,6 +16,7 @@ from .. import functional, ops
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
+from ..functional.composite import HyperMap
 from .cell import Cell
 from .wrap import TrainOneStepCell
 
@@ -77,7 +78,12 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     network     : Cell, from the inputs to a loss;   optimizer : Cell of nn.optim
     scale_sense : a Cell as above, or the scale itself, a Tensor that stays and that `set_sense_scale` replaces
     raises      : ArgumentError for another scale_sense
+
+    A subclass's construct may ask `start_overflow_check`, `get_overflow_status` and `process_loss_scale`, in this order, beside
+    what TrainOneStepCell has, and `hyper_map`.
     """
+
+    hyper_map = HyperMap()
 
     def __init__(self, network: Cell, optimizer: Cell, scale_sense: Cell | Tensor) -> None:
         super().__init__(network, optimizer)
@@ -101,16 +107,28 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             raise ArgumentError(f"set_sense_scale: takes a Tensor, not {type(sens).__name__}")
         self.scale_sense.set_data(ops.cast(ops.reshape(sens, ()), dtype=dt.float32))
 
+    def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[bool, Any]:
+        """(a status for `get_overflow_status`, compute_input as it is): no device here has a flag that is to be cleared."""
+        return False, compute_input
+
+    def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
+        """True where a Tensor of `compute_output`, a Tensor or tuple of them, is not finite: bool[]."""
+        outputs = compute_output if isinstance(compute_output, (tuple, list)) else (compute_output,)
+        return ops.logical_not(ops.all(ops.stack([ops.all(ops.isfinite(output)) for output in outputs])))
+
+    def process_loss_scale(self, overflow: Any) -> Any:
+        """Let the Cell that manages the scale, if there is one, change it; overflow: bool[], which is returned."""
+        if self.loss_scaling_manager is not None:
+            overflow = self.loss_scaling_manager(self.scale_sense, overflow)
+        return overflow
+
     def construct(self, *inputs: Any) -> Any:
         scale = self.scale_sense * 1
         (_, loss), scaled = self.grad_fn(*inputs)
         if self.reducer_flag:                                # a rank's overflow reaches all
             scaled = self.grad_reducer(scaled)
         grads = tuple([grad / ops.cast(scale, dtype=grad.dtype) for grad in scaled])
-        finite = ops.all(ops.stack([ops.all(ops.isfinite(grad)) for grad in grads]))
-        overflow = ops.logical_not(finite)
-        if self.loss_scaling_manager is not None:
-            overflow = self.loss_scaling_manager(self.scale_sense, overflow)
+        overflow = self.process_loss_scale(self.get_overflow_status(False, grads))
         if not overflow:
             self.optimizer(grads)
         return loss, overflow, scale

@@ -106,3 +106,74 @@ def test_a_target_is_a_known_device():
         optimizer.target = "TPU"
     with pytest.raises(ArgumentError, match="target is a str"):
         optimizer.target = 3
+
+
+class Scaled(nn.Optimizer):
+    """Sets what MindSpore's Optimizer sets, too, and filters parameters, as mindcv's AdamW does."""
+
+    def __init__(self, params, learning_rate=0.1, loss_scale=1.0):
+        super().__init__(learning_rate, params)
+        self.reciprocal_scale = 1 / loss_scale
+        self.dynamic_lr = False
+
+    def construct(self, gradients):
+        return self.hyper_map(functools.partial(filtered, self.get_lr(), self.reciprocal_scale), self.parameters, gradients,
+                              self.optim_filter, self.ps_parameters)
+
+
+def filtered(lr, scale, param, grad, chosen, remote):
+    if chosen and not remote:
+        ops.assign(param, param - lr * grad * scale)
+    return chosen
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_an_optimiser_of_ones_own_may_set_what_the_base_computes(graph):
+    weight = Parameter(Tensor([1.0, 2.0]), name="w")
+    optimizer = Scaled([weight], loss_scale=4.0)
+    (ms.jit(optimizer, fullgraph=True) if graph else optimizer)((Tensor([2.0, 4.0]),))
+    np.testing.assert_allclose(weight.asnumpy(), [1 - 0.05, 2 - 0.1], rtol=1e-6)
+    assert optimizer.reciprocal_scale == 0.25 and not optimizer.dynamic_lr
+
+
+class ScaledStep(nn.TrainOneStepWithLossScaleCell):
+    """A step that divides the gradients itself and asks for an overflow, as MindSpore's documentation has it."""
+
+    def construct(self, *inputs):
+        loss = self.network(*inputs)
+        status, scale = self.start_overflow_check(loss, self.scale_sense)
+        grads = self.grad(self.network, self.weights)(*inputs, ops.ones_like(loss) * scale)
+        grads = self.grad_reducer(self.hyper_map(functools.partial(unscaled, scale), grads))
+        overflow = self.process_loss_scale(self.get_overflow_status(status, grads))
+        if not overflow:
+            self.optimizer(grads)
+        return loss, overflow
+
+
+def unscaled(scale, grad):
+    return grad / scale
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_scaled_step_of_ones_own_leaves_the_weights_where_a_gradient_overflows(graph):
+    ms.set_context(mode=ms.GRAPH_MODE if graph else ms.PYNATIVE_MODE)
+    try:
+        weight = Parameter(Tensor([1.0, 2.0]), name="w")
+
+        class Loss(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.weight = weight
+
+            def construct(self, x):
+                return (self.weight * x).sum()
+        net = Loss()
+        train = ScaledStep(net, nn.SGD(net.trainable_params(), 0.5), nn.DynamicLossScaleUpdateCell(8.0, 2, 10))
+        _, overflow = train(Tensor([1.0, 2.0]))
+        assert not overflow
+        np.testing.assert_allclose(weight.asnumpy(), [0.5, 1.0], rtol=1e-6)
+        _, overflow = train(Tensor([1.0, np.inf]))
+        assert overflow and train.scale_sense.asnumpy() == 4.0
+        np.testing.assert_allclose(weight.asnumpy(), [0.5, 1.0], rtol=1e-6)
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)

@@ -23,7 +23,7 @@ from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
 from ..layer.container import CellList
 from ..learning_rate_schedule import ConstantLR, ListLR
-from .own import Own
+from .own import Own, UntilSet
 
 Params = Union[Iterable[Parameter], Iterable[dict[str, Any]]]
 Rate = Union[float, Tensor, Iterable[float], Cell]
@@ -168,7 +168,7 @@ class Optimizer(Own):
             return Parameter(Tensor(float(rate), dt.float32), name=name)
         return ListLR(rate, name)
 
-    @property
+    @UntilSet
     def dynamic_lr(self) -> bool:
         """True where a learning rate depends on the step."""
         return any(isinstance(rate, Cell) for rate in self._rates or (self.learning_rate,))

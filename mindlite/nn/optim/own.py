@@ -64,6 +64,16 @@ class MadeOf(Cell):
         return {name: value for name, value in found.items() if name not in self.own_args}
 
 
+class UntilSet:
+    """A property in whose place a subclass may set an attribute of its own."""
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute, self.__doc__ = compute, compute.__doc__
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        return self if owner is None else self.compute(owner)
+
+
 class Own(MadeOf):
     """The names by which a `construct` of one's own reads an Optimizer."""
 
@@ -75,27 +85,39 @@ class Own(MadeOf):
     hyper_map, map_ = HyperMap(), Map()
     use_parallel = False                     # each rank holds all parameters; ZeRO shares states by placements
 
-    @property
+    @UntilSet
     def reciprocal_scale(self) -> float:
         """1 / loss_scale, the factor of gradients."""
         return 1.0 / self.loss_scale
 
-    @property
+    @UntilSet
     def exec_weight_decay(self) -> bool:
         """True where any parameter decays."""
         return any(isinstance(decay, Cell) or decay > 0 for decay in self._decays)
 
-    @property
+    @UntilSet
     def dynamic_weight_decay(self) -> bool:
         """True where a weight decay depends on the step."""
         return any(isinstance(decay, Cell) for decay in self._decays)
 
-    @property
+    @UntilSet
     def param_length(self) -> int:
         """The number of parameters."""
         return len(self.parameters)
 
-    @property
+    @UntilSet
+    def optim_filter(self) -> tuple[bool, ...]:
+        """Which parameters this rank updates: all."""
+        return (True,) * len(self.parameters)
+
+    @UntilSet
+    def ps_parameters(self) -> tuple[bool, ...]:
+        """Which parameters a parameter server holds, and, of `cache_enable`, keeps a cache of: none."""
+        return (False,) * len(self.parameters)
+
+    cache_enable = ps_parameters
+
+    @UntilSet
     def global_step_increase_tensor(self) -> Tensor:
         """What each step adds to global_step, i32[1]."""
         return Tensor([1], dt.int32)
@@ -120,7 +142,7 @@ class Own(MadeOf):
     def _is_dynamic_lr_or_weight_decay(self) -> bool:
         return self.dynamic_lr or self.dynamic_weight_decay
 
-    @property
+    @UntilSet
     def dynamic_lr(self) -> bool:
         """True where a learning rate depends on the step."""
         raise NotImplementedError
