@@ -8,7 +8,7 @@ from . import (
     dataset as dataset, debug as debug, functional as functional, mindir as mindir, mindrecord as mindrecord, mint as mint,
     nn as nn, numpy as numpy, ops as ops, parallel as parallel, pynative as pynative, train as train)
 from .common.config import GRAPH_MODE as GRAPH_MODE, PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, LAX as LAX
-from .common.dim import Symbol as Symbol
+from .common.declared import Symbol as Symbol
 from .common.dtype import (
     bool_ as bool_, uint8 as uint8, uint16 as uint16, uint32 as uint32, uint64 as uint64, int4 as int4, int8 as int8,
     int16 as int16, int32 as int32, int64 as int64, float8_e4m3fn as float8_e4m3fn, float8_e5m2 as float8_e5m2,
@@ -26,7 +26,7 @@ from .functional import (
     data_sink as data_sink, set_context as set_context, get_context as get_context, set_device as set_device,
     set_deterministic as set_deterministic, mutable as mutable, set_auto_parallel_context as set_auto_parallel_context,
     get_auto_parallel_context as get_auto_parallel_context, reset_auto_parallel_context as reset_auto_parallel_context,
-    ParallelMode as ParallelMode, shard as shard)
+    ParallelMode as ParallelMode, shard as shard, enable_dynamic as enable_dynamic)
 from .ops.sparse import COOTensor as COOTensor, CSRTensor as CSRTensor, RowTensor as RowTensor
 from .train import (
     export as export, load as load, save_checkpoint as save_checkpoint, load_checkpoint as load_checkpoint,
