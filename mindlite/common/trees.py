@@ -7,6 +7,8 @@ sizes of a Tensor, or the bits of a number. What stands in a tree twice is one r
 (ops.trees); a TreeType says which kinds there are, so that one compiled function fits all trees of these kinds (Nimble's
 ADTs, section 4.1).
 """
+from __future__ import annotations
+
 import dataclasses
 import functools
 import operator
@@ -39,7 +41,7 @@ class LeafKind:
     dtype: DType | None = None
     shape: tuple | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         sizes = "" if self.shape is None else ", ".join("?" if n is None else str(n) for n in self.shape)
         return self.cls.__name__ if self.dtype is None else f"{self.dtype.short}[{sizes}]"
 
@@ -53,7 +55,7 @@ class NodeKind:
     names: tuple
     parts: tuple
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = ", ".join("tree" if part is None else str(part) for part in self.parts)
         return f"{'' if self.cls is tuple else self.cls.__name__}({parts})"
 
@@ -64,10 +66,10 @@ class TreeType:
     nodes: tuple
     leaves: tuple
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "tree of " + " | ".join(map(str, (*self.nodes, *self.leaves)))
 
-    def join(self, other):
+    def join(self, other: TreeType) -> TreeType:
         """The smallest type that covers both."""
         nodes, leaves = {n.number: n for n in self.nodes}, {leaf.number: leaf for leaf in self.leaves}
 
@@ -87,16 +89,16 @@ class TreeType:
             nodes[node.number] = NodeKind(node.number, node.cls, node.names, tuple(parts))
         return TreeType(tuple([nodes[n] for n in sorted(nodes)]), tuple([leaves[n] for n in sorted(leaves)]))
 
-    def covers(self, other):
+    def covers(self, other: TreeType) -> bool:
         """True if a tree of the type `other` is one of this type."""
         return self == other or self.join(other) == self
 
 
-def _joined(a, b):
+def _joined(a: LeafKind, b: LeafKind) -> LeafKind:
     """Leaves of one number: sizes that differ are open."""
     if a == b or a.shape is None:
         return a
-    return LeafKind(a.number, a.cls, a.dtype, tuple([n if n == m else None for n, m in zip(a.shape, b.shape)]))
+    return LeafKind(a.number, a.cls, a.dtype, tuple([n if n == m else None for n, m in zip(a.shape, b.shape or ())]))
 
 
 class Tree(int):
@@ -113,7 +115,7 @@ class Tree(int):
 _known: dict = {}                # {number: what it stands for}: two of them with one number would be a fault
 
 
-def _numbered(*what):
+def _numbered(*what: Any) -> int:
     """The number of a kind, the same in every process."""
     text = repr(what).encode()
     number = zlib.crc32(text) | zlib.adler32(text) << 31
@@ -154,7 +156,7 @@ def is_recursive(cls: Any) -> bool:
             "(", " ").replace(")", " ").split() for text in names)
 
 
-def is_deep(value, length, levels=LEVELS):
+def is_deep(value: tuple, length: int, levels: int = LEVELS) -> bool:
     """True for a tuple in which tuples of its length lie in each other by more than `levels` levels."""
     for part in value:
         if type(part) is tuple and len(part) == length and (levels == 1 or is_deep(part, length, levels - 1)):
@@ -164,7 +166,7 @@ def is_deep(value, length, levels=LEVELS):
 
 # ---------------------------------------------------------------- encoding
 
-def encode(root):
+def encode(root: Any) -> tuple[Tree, TreeType]:
     """(the Tree of an object, its TreeType).
 
     raises : NotATree for what holds anything but tuples, dataclasses, Tensors on the CPU, numbers and None
@@ -176,11 +178,14 @@ class _Encoder:
     """words: of all records; links: places of those that are places of records; placed: {id of an object: (the place of its
     record, its LeafKind or None)}; waiting: nodes whose parts have no place yet"""
 
-    def __init__(self):
-        self.words, self.links, self.placed, self.waiting = [], [], {}, []
-        self.keep = []
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.links: list[int] = []
+        self.placed: dict[int, tuple[int, LeafKind | None]] = {}
+        self.waiting: list[tuple] = []
+        self.keep: list = []
 
-    def run(self, root):
+    def run(self, root: Any) -> tuple[Tree, TreeType]:
         """(Tree, TreeType)"""
         _, root_kind = self.enter(root)
         seen, words, links, placed, enter = {}, self.words, self.links, self.placed, self.enter
@@ -202,7 +207,7 @@ class _Encoder:
         made.words, made.keep = array, self.keep
         return made, type_of_nodes(tuple(seen.values())) if root_kind is None else TreeType((), (root_kind,))
 
-    def enter(self, value):
+    def enter(self, value: Any) -> tuple[int, LeafKind | None]:
         """(the place of its record, its LeafKind or None)"""
         cls: Any = type(value)
         words, kind = self.words, None
@@ -236,13 +241,13 @@ class _Encoder:
         return at, kind
 
 
-def address(array):
+def address(array: np.ndarray) -> int:
     """Where the elements of an ndarray lie."""
     return array.__array_interface__["data"][0]
 
 
 @functools.lru_cache(maxsize=1024)
-def type_of_nodes(seen):
+def type_of_nodes(seen: tuple) -> TreeType:
     """The TreeType of nodes of these kinds."""
     made = TreeType((), ())
     for node in seen:

@@ -49,16 +49,7 @@ _lock = new_lock()
 
 def call_compiled(jit_function, args, kwargs):
     """jit_function(*args, **kwargs), recorded where a gradient is being made; errors get a place: the caller's."""
-    if is_heard():
-        start = time.perf_counter()
-        try:
-            return _called(jit_function, args, kwargs)
-        finally:
-            emit("graph_call", name=jit_function.name, seconds=time.perf_counter() - start)
-    return _called(jit_function, args, kwargs)
-
-
-def _called(jit_function, args, kwargs):
+    start = time.perf_counter() if is_heard() else None
     try:
         if here.state.tapes:
             return call_recorded(jit_function, args, kwargs)
@@ -67,6 +58,9 @@ def _called(jit_function, args, kwargs):
         error = passed.error
     except Exception as raised:
         error = as_raised(raised)
+    finally:
+        if start is not None:
+            emit("graph_call", name=jit_function.name, seconds=time.perf_counter() - start)
     raise for_user(error)
 
 

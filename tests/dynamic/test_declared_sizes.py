@@ -60,7 +60,7 @@ def test_a_divisor_proves_that_a_size_divides():
         function = ms.jit(lambda x: x.reshape(-1, 16).sum(1), fullgraph=True,
                           input_signature=ms.Tensor(shape=[size], dtype=ms.float32)).compiled
         assert function(x_of(64)).shape == (4,)
-        found.append(len(function.variants[0].constraints))
+        found.append(len(function.variants[0].plan.constraints))
     assert found[0] == 0 < found[1]
 
 
