@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import enum
+import io
 import itertools
 import json
 import os
@@ -32,6 +33,7 @@ from typing import Any
 
 from ..common import events
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError, user_level, user_location
+from ..common.files import replacing
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.threads import here
@@ -229,18 +231,18 @@ def trace_of(spans: Iterable[tuple], metadata: dict | None = None) -> dict[str, 
 
 def write_trace(directory: str, spans: list[tuple], metadata: dict | None = None) -> None:
     """Write trace_view.json and op_statistic.csv (kind, name, line, calls, total, mean and greatest microseconds)."""
-    os.makedirs(directory, exist_ok=True)
-    with open(os.path.join(directory, "trace_view.json"), "w", encoding="utf-8") as stream:
-        json.dump(trace_of(spans, metadata), stream)
     by_line: dict[tuple, list[float]] = {}
     for name, kind, _, spent, more in spans:
         if kind != "mark":
             by_line.setdefault((kind, name, more.get("line", "")), []).append(spent / 1e3)
-    with open(os.path.join(directory, "op_statistic.csv"), "w", encoding="utf-8", newline="") as stream:
-        out = csv.writer(stream)
-        out.writerow(("kind", "name", "line", "calls", "total us", "mean us", "max us"))
-        for key, times in sorted(by_line.items(), key=lambda item: -sum(item[1])):
-            out.writerow((*key, len(times), *(f"{value:.3f}" for value in (sum(times), sum(times) / len(times), max(times)))))
+    table = io.StringIO(newline="")
+    out = csv.writer(table)
+    out.writerow(("kind", "name", "line", "calls", "total us", "mean us", "max us"))
+    for key, times in sorted(by_line.items(), key=lambda item: -sum(item[1])):
+        out.writerow((*key, len(times), *(f"{value:.3f}" for value in (sum(times), sum(times) / len(times), max(times)))))
+    for name, text in (("trace_view.json", json.dumps(trace_of(spans, metadata))), ("op_statistic.csv", table.getvalue())):
+        with replacing(os.path.join(directory, name)) as file:
+            file.write(text.encode())
 
 
 _written = itertools.count()
@@ -268,9 +270,6 @@ def tensorboard_trace_handler(dir_name: str | None = None, worker_name: str | No
 
 
 # ------------------------------------------------------------------- the profiler
-
-_ON_ASCEND = ("profile_memory", "hbm_ddr", "pcie", "parallel_strategy", "l2_cache", "sys_io", "sys_interconnection")
-
 
 class profile:
     """Records between `start` and `stop` (or in a `with` block), with a schedule the steps that it says.

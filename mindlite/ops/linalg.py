@@ -228,8 +228,7 @@ def _flags(name, *operands):
 def matmul(input: TensorLike, other: TensorLike) -> Tensor:
     """The matrix product, as NumPy's @: out[.., m, n] = sum_k input[.., m, k] other[.., k, n].
 
-    input, other : Tensor [.., M, K] and [.., K, N] of any dtype but bool; of one axis: a row on the left, a column on the
-                   right,
+    input, other : Tensor [.., M, K] and [.., K, N] of any dtype but bool; of one axis: a row on the left, a column on the right,
                    and the result lacks that axis. Leading axes are broadcast
     out          : of the dtype to which they are promoted
     raises       : ShapeError if the contracted sizes differ or an operand has no axes, DTypeError for bool

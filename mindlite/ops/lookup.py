@@ -111,8 +111,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     updates   : Tensor of the shape of indices, converted to the dtype of input_x
     axis      : int;     reduction : "none" or "add"
     raises    : ValueRangeError for another reduction or an axis outside, IndexRangeError for an index outside, ShapeError,
-                DTypeError for
-                indices that are no integers
+                DTypeError for indices that are no integers
     """
     indices, updates = cast_to(as_operand(indices), dt.int64), cast_to(as_operand(updates), dtype_of(input_x))
     if reduction == "add":

@@ -58,8 +58,7 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str
     input     : float[N, C] or [C]; integers count as float32
     target    : int of input's shape: the labels of each row, up to the first -1
     reduction : "none": each row, "mean" or "sum" of them
-    raises    : IndexRangeError for other labels, ShapeError for other shapes, DTypeError for complex input, ValueRangeError
-                for a
+    raises    : IndexRangeError for other labels, ShapeError for other shapes, DTypeError for complex input, ValueRangeError for a
                 reduction
     """
     x, labels, plain = _rows("multilabel_margin_loss", input, target, True)

@@ -112,8 +112,7 @@ def nll_loss(inputs: TensorLike, target: TensorLike, weight: TensorLike | None =
     reduction       : "none": each label, "sum", or "mean" over the sum of the weights that are used
     label_smoothing : float in [0, 1], the part that is spread over all classes evenly (Szegedy et al. 2016, section 7)
     raises          : ShapeError for labels that do not fit, DTypeError for labels that are no integers and inputs that are no
-                      floats,
-                      IndexRangeError for a label that names no class and is not ignore_index, ValueRangeError
+                      floats, IndexRangeError for a label that names no class and is not ignore_index, ValueRangeError
     """
     return _nll_loss("nll_loss", inputs, target, weight, ignore_index, reduction, label_smoothing)
 

@@ -76,9 +76,8 @@ def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1),
     axis     : two ints, the rows and the columns
     keepdims : bool; True: the axes stay, with the size 1
     dtype    : a float or complex dtype in which it is computed, or None
-    raises   : ArgumentError for another order, ShapeError where there are no two axes, ValueRangeError for the same axis twice
-               or one
-               outside, DTypeError for a dtype of integers
+    raises   : ArgumentError for another order, ShapeError where there are no two axes, ValueRangeError for the same axis twice or
+               one outside, DTypeError for a dtype of integers
     source   : Golub and Van Loan, Matrix Computations, section 2.3
     """
     x = _as_float(A, dtype)
@@ -111,8 +110,7 @@ def norm(A: TensorLike, ord: Any = None, dim: Axes = None, keepdim: bool = False
     keepdim : bool; True: the axes stay, with the size 1
     dtype   : a float or complex dtype in which it is computed, or None
     raises  : ArgumentError for an order that there is not, ShapeError for an `ord` of more axes without dim, DTypeError for a
-              dtype
-              of integers
+              dtype of integers
     """
     x = as_operand(A)
     if dim is None and ord is not None and x.ndim == 2:

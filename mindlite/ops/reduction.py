@@ -350,12 +350,10 @@ def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial
     axis     : int, or None for all elements, with the index in row-major order
     keepdims : bool; True: the axis stays, with the size 1
     initial  : number: no element counts as less, the first that is less stands for it;     where : bool[...], the others count
-               as
-               `initial`, which is wanted then
+               as `initial`, which is wanted then
     out      : (Tensor like input, int64), without the axis; of equals the first
-    raises   : DTypeError for complex numbers, ShapeError for an empty axis, ArgumentError for `where` without `initial` and
-               for an
-               axis that is no int, ValueRangeError for an axis outside
+    raises   : DTypeError for complex numbers, ShapeError for an empty axis, ArgumentError for `where` without `initial` and for
+               an axis that is no int, ValueRangeError for an axis outside
     """
     return _with_index(index_of_max, _chosen("max", input, initial, where, greater), axis, keepdims)
 
@@ -368,12 +366,10 @@ def min(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial
     axis     : int, or None for all elements, with the index in row-major order
     keepdims : bool; True: the axis stays, with the size 1
     initial  : number: no element counts as more, the first that is more stands for it;     where : bool[...], the others count
-               as
-               `initial`, which is wanted then
+               as `initial`, which is wanted then
     out      : (Tensor like input, int64), without the axis; of equals the first
-    raises   : DTypeError for complex numbers, ShapeError for an empty axis, ArgumentError for `where` without `initial` and
-               for an
-               axis that is no int, ValueRangeError for an axis outside
+    raises   : DTypeError for complex numbers, ShapeError for an empty axis, ArgumentError for `where` without `initial` and for
+               an axis that is no int, ValueRangeError for an axis outside
     """
     return _with_index(index_of_min, _chosen("min", input, initial, where, less), axis, keepdims)
 

@@ -83,9 +83,8 @@ def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: Tensor
     input_x : Tensor of any dtype but complex
     indices : int[.., K], each row the first K indices of a slice
     updates : Tensor [.., *slice], converted to the dtype of input_x
-    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that
-              are no
-              integers
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that are
+              no integers
     """
     return _one_by_one(input_x, indices, updates, maximum)
 
@@ -96,9 +95,8 @@ def tensor_scatter_min(input_x: TensorLike, indices: TensorLike, updates: Tensor
     input_x : Tensor of any dtype but complex
     indices : int[.., K], each row the first K indices of a slice
     updates : Tensor [.., *slice], converted to the dtype of input_x
-    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that
-              are no
-              integers
+    raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that are
+              no integers
     """
     return _one_by_one(input_x, indices, updates, minimum)
 

@@ -38,9 +38,8 @@ def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segme
     input_x      : Tensor [.., *row] of any dtype
     segment_ids  : int[..], the number of each row;     num_segments : int
     out          : [num_segments, *row]
-    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first
-                   axes of
-                   input_x, DTypeError for numbers that are no integers, ArgumentError where num_segments is no int
+    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
+                   of input_x, DTypeError for numbers that are no integers, ArgumentError where num_segments is no int
     """
     num_segments = as_size("unsorted_segment_sum", num_segments)
     rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids, num_segments)

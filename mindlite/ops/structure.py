@@ -153,8 +153,7 @@ def split(tensor: Tensor, split_size_or_sections: Ints, axis: int = 0) -> tuple[
     split_size_or_sections : int >= 1, the size of each piece (the last may be smaller), or a tuple of the sizes
     axis                   : int
     raises                 : ShapeError if the given sizes do not add up to the axis, ValueRangeError for a size below 1 or an
-                             axis outside,
-                             ArgumentError for one that is no int
+                             axis outside, ArgumentError for one that is no int
     """
     axis = real_axis("split", axis, tensor.ndim)
     total = tensor.shape[axis]
@@ -501,9 +500,8 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut ("constant" alone)
     mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end)
     value   : number for "constant", 0 by default, converted to the dtype of input_x
-    raises  : ValueRangeError for an unknown mode or negative sizes in another one, ShapeError where reflect or circular want
-              more than
-              there is, ArgumentError for an odd number of sizes or more than axes
+    raises  : ValueRangeError for an unknown mode or negative sizes in another one, ShapeError where reflect or circular want more
+              than there is, ArgumentError for an odd number of sizes or more than axes
     """
     padding = as_shape("pad", padding) if not isinstance(padding, int) else (padding, padding)
     if len(padding) % 2 or len(padding) // 2 > input_x.ndim:

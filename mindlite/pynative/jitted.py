@@ -89,8 +89,11 @@ def call_recorded(jit_function, args, kwargs):
 def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     """The call of a variant, as one entry on the tape."""
     values = (*leaves, *[held.tensor for held in variant.plan.held])
-    if any([isinstance(x, Tensor) and x.placement is not None or type(x) is Tree for x in values]):
-        return in_eager_mode(jit_function, args, kwargs)     # its gradients lie where eager mode makes them, or in a tree
+    if any([isinstance(x, Tensor) and x.placement is not None for x in values]):
+        return in_eager_mode(jit_function, args, kwargs)     # its gradients lie where eager mode makes them
+    if any([type(x) is Tree for x in values]):
+        raise Refusal("a gradient taken in eager mode of a function whose argument is a tree (jit what takes the gradient)", None,
+                      user_location())
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
         if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):

@@ -8,8 +8,8 @@ import pytest
 
 import mindlite as ms
 from mindlite import nn, ops
-from mindlite.common.errors import MindliteError
-from mindlite.compile.jit import JitFunction
+from mindlite.common.errors import GraphSyntaxError, MindliteError
+from mindlite.compile.jit import FallbackWarning, JitFunction
 
 D = 4
 RNG = np.random.default_rng(7)
@@ -226,12 +226,23 @@ def test_what_a_graph_cannot_say_of_a_tree_is_said_of_its_structure():
     assert (got is None) == (t[1] is None)
 
 
-def test_a_compiled_function_of_a_tree_under_an_eager_gradient_has_the_gradient_of_eager_mode():
-    jitted, t = ms.jit(summed, fullgraph=True), tree(12)
+@pytest.mark.python_runs("a gradient in eager mode of a compiled function of a tree")
+def test_a_compiled_function_of_a_tree_under_an_eager_gradient_says_that_python_runs_it():
+    jitted, t = ms.jit(summed), tree(12)
     jitted(t)
-    got = ms.grad(lambda: jitted(t).sum(), None, [W])()
+    with pytest.warns(FallbackWarning, match="whose argument is a tree"):
+        got = ms.grad(lambda: jitted(t).sum(), None, [W])()
     want = ms.grad(lambda: summed(t).sum(), None, [W])()
     assert np.allclose(flat(got)[0], flat(want)[0])
+
+
+def test_a_whole_graph_of_a_tree_is_not_run_by_python_for_an_eager_gradient():
+    jitted, t = ms.jit(summed, fullgraph=True), tree(12)
+    jitted(t)
+    with pytest.raises(GraphSyntaxError, match="jit what takes the gradient"):
+        ms.grad(lambda: jitted(t).sum(), None, [W])()
+    got = ms.jit(lambda t: ms.grad(lambda: summed(t).sum(), None, [W])(), fullgraph=True)(t)
+    assert np.allclose(flat(got)[0], flat(ms.grad(lambda: summed(t).sum(), None, [W])())[0])
 
 
 @pytest.mark.parametrize("printer", ["native", "vm", "python"])

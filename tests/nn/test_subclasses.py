@@ -163,10 +163,10 @@ def test_a_scaled_step_of_ones_own_leaves_the_weights_where_a_gradient_overflows
         class Loss(nn.Cell):
             def __init__(self):
                 super().__init__()
-                self.weight = weight
+                self.weight, self.bias = weight, Parameter(Tensor([3.0]), name="b")       # its gradient is always finite
 
             def construct(self, x):
-                return (self.weight * x).sum()
+                return (self.weight * x).sum() + self.bias.sum()
         net = Loss()
         train = ScaledStep(net, nn.SGD(net.trainable_params(), 0.5), nn.DynamicLossScaleUpdateCell(8.0, 2, 10))
         _, overflow = train(Tensor([1.0, 2.0]))
