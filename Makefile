@@ -12,6 +12,7 @@
 # make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says;
 #              WITHOUT=nothing lets them use every construct
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
+# make docs   the pages of docs/ and a reference of every public name, with a search: build/docs/site
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
 # Each does its own set-up: it looks for a Python from 3.10 to 3.13 (PYTHON=... to choose one), makes .venv and installs
@@ -26,7 +27,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo demo-parallel test test-all lint bench cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
+.PHONY: demo demo-parallel test test-all lint docs bench cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -53,7 +54,7 @@ demo-parallel: $(READY)
 
 lint: $(READY)
 	@echo "Style (flake8) and types (mypy)."
-	@status=0; $(BIN)/python -m flake8 mindlite tests examples bench || status=1; $(BIN)/python -m mypy || status=1; exit $$status
+	@status=0; $(BIN)/python -m flake8 mindlite tests examples bench docs || status=1; $(BIN)/python -m mypy || status=1; exit $$status
 
 # Two processes; compiled kernels are kept in .cache between runs. ARGS="-k softmax" chooses tests; ARGS="-m slow" the slow ones.
 test: $(READY)
@@ -72,7 +73,7 @@ test-all:
 	        $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[onednn]' || echo "oneDNN has no package here."; \
 	        $$v/bin/python -m pip install --quiet --disable-pip-version-check -e '.[mpi]' || echo "MPI has no package here."; \
 	        touch $$v/.ready; fi; \
-	    $$v/bin/python -m flake8 mindlite tests examples bench || status=1; $$v/bin/python -m mypy || status=1; \
+	    $$v/bin/python -m flake8 mindlite tests examples bench docs || status=1; $$v/bin/python -m mypy || status=1; \
 	    $$v/bin/python -m pytest -n 2 $(ARGS) || status=1; \
 	done; exit $$status
 
@@ -108,6 +109,12 @@ test-gpu: $(READY)
 
 bench-gpu: $(READY)
 	@$(BIN)/python bench/gpu.py
+
+docs: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@$(BIN)/python docs/site.py build/docs
+	@$(BIN)/python -m mkdocs build --quiet -f build/docs/mkdocs.yml
+	@echo "build/docs/site is written. To read and search it: python3 -m http.server -d build/docs/site"
 
 clean:
 	rm -rf .venv .venvs .cache build dist mindlite.egg-info .pytest_cache .mypy_cache report.html
