@@ -8,6 +8,7 @@
     dataset.py    Dataset: the node, its operations as methods;  rows.py, order.py, batches.py, sources.py  the kinds of nodes
     workers.py    processes and shared memory;  draws.py  random numbers;  samplers.py, iterators.py, columns.py, callbacks.py
     files/        sources in files, one table;  mindrecord/  MindSpore's format
+    serialization.py  pipelines as JSON
     operation.py  makes operations of functions: transforms.py, vision/, text.py, audio/
 
 This room knows nothing of the compiler; arrays become Tensors in iterators.py.
@@ -24,7 +25,7 @@ from .files.images import (Caltech101Dataset, Caltech256Dataset, CelebADataset, 
                            Food101Dataset, ImageFolderDataset, KITTIDataset, KMnistDataset, ManifestDataset, MnistDataset,
                            OmniglotDataset, Places365Dataset, QMnistDataset, RenderedSST2Dataset, SBUDataset, STL10Dataset,
                            SUN397Dataset, SVHNDataset, SemeionDataset, USPSDataset, VOCDataset)
-from .files.records import Schema, TFRecordDataset
+from .files.records import RandomDataset, Schema, TFRecordDataset
 from .files.scenes import (CityscapesDataset, LFWDataset, LSUNDataset, PhotoTourDataset, SBDataset, WIDERFaceDataset)
 from .files.sounds import (CMUArcticDataset, GTZANDataset, LJSpeechDataset, LibriTTSDataset, SpeechCommandsDataset,
                            TedliumDataset, YesNoDataset)
@@ -43,12 +44,15 @@ from .sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset
 from .workers import WorkerError
 
 
-_LAZY = ("transforms", "vision", "text", "audio")
+_LAZY = ("transforms", "vision", "text", "audio", "serialization")
+_DESCRIPTIONS = ("serialize", "deserialize", "show", "compare")          # of serialization.py
 
 
 def __getattr__(name: str):
     if name in _LAZY:                            # their libraries are loaded when they are used
         return importlib.import_module("." + name, __name__)
+    if name in _DESCRIPTIONS:
+        return getattr(importlib.import_module(".serialization", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -66,10 +70,10 @@ __all__ = ["AGNewsDataset", "AmazonReviewDataset", "BatchInfo", "BuiltinSampler"
            "KITTIDataset", "KMnistDataset", "LFWDataset", "LJSpeechDataset", "LSUNDataset", "LibriTTSDataset",
            "ManifestDataset", "MapDataset", "MindDataset", "MnistDataset", "Multi30kDataset", "NumpySlicesDataset",
            "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset", "PhotoTourDataset", "PipelineError",
-           "Places365Dataset", "QMnistDataset", "RandomSampler", "RenderedSST2Dataset", "SBDataset", "SBUDataset",
-           "SQuADDataset", "SST2Dataset", "STL10Dataset", "SUN397Dataset", "SVHNDataset", "Sampler", "Schema", "SemeionDataset",
-           "SequentialSampler", "Shuffle", "SogouNewsDataset", "SpeechCommandsDataset", "SubsetRandomSampler", "SubsetSampler",
-           "TFRecordDataset", "TedliumDataset", "TextFileDataset", "TupleIterator", "UDPOSDataset", "USPSDataset", "VOCDataset",
-           "WIDERFaceDataset", "WaitedDSCallback", "WeightedRandomSampler", "WikiTextDataset", "WorkerError",
-           "YahooAnswersDataset", "YelpReviewDataset", "YesNoDataset", "_cleanup", "_set_iterator_cleanup",
-           "_unset_iterator_cleanup", "config", "zip"]
+           "Places365Dataset", "QMnistDataset", "RandomDataset", "RandomSampler", "RenderedSST2Dataset", "SBDataset",
+           "SBUDataset", "SQuADDataset", "SST2Dataset", "STL10Dataset", "SUN397Dataset", "SVHNDataset", "Sampler", "Schema",
+           "SemeionDataset", "SequentialSampler", "Shuffle", "SogouNewsDataset", "SpeechCommandsDataset", "SubsetRandomSampler",
+           "SubsetSampler", "TFRecordDataset", "TedliumDataset", "TextFileDataset", "TupleIterator", "UDPOSDataset",
+           "USPSDataset", "VOCDataset", "WIDERFaceDataset", "WaitedDSCallback", "WeightedRandomSampler", "WikiTextDataset",
+           "WorkerError", "YahooAnswersDataset", "YelpReviewDataset", "YesNoDataset", "_cleanup", "_set_iterator_cleanup",
+           "_unset_iterator_cleanup", "compare", "config", "deserialize", "serialize", "show", "zip"]

@@ -51,6 +51,7 @@ class _Settings:
 
 settings = _Settings()
 _MAX = 2 ** 31 - 1
+MOST_WORKERS = 128                       # of one operation; MindSpore's limit is the number of cores
 _WHOLE = {                               # name: the smallest and the largest number allowed
     "prefetch_size": (1, _MAX), "monitor_sampling_interval": (1, _MAX), "callback_timeout": (1, _MAX),
     "multiprocessing_timeout_interval": (1, _MAX), "autotune_interval": (0, _MAX), "sending_batches": (0, _MAX),
@@ -75,9 +76,14 @@ def flag(value: object, name: str) -> bool:
     return value
 
 
-def workers(count: object) -> int:
-    """A number of workers, at most the number of cores; more is cut down with a warning."""
-    number, cores = whole_number(count, "num_parallel_workers", 1), os.cpu_count() or 1
+def workers(count: object, most: int = _MAX) -> int:
+    """A number of workers, at most the number of cores; more is cut down with a warning.
+
+    raises : ArgumentError, ValueRangeError below 1 and above `most` and the number of cores
+    """
+    number, cores = whole_number(count, "num_parallel_workers", -_MAX, _MAX), os.cpu_count() or 1
+    if not 1 <= number <= max(most, cores):
+        raise ValueRangeError(f"num_parallel_workers exceeds the boundary between 1 and {max(most, cores)}!")
     if number > cores:
         warnings.warn(f"num_parallel_workers={number} is more than the {cores} cores of this machine: {cores} are used",
                       stacklevel=user_level())

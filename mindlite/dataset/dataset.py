@@ -5,16 +5,20 @@ What a node is stands in pipeline.py. The nodes are in sources.py, rows.py, orde
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
 from ..common.errors import ArgumentError, ValueRangeError, user_location
+from ..common.lazy import LazyModule
 from . import config
 from .config import whole_number
 from .iterators import DictIterator, TupleIterator
 from .pipeline import Node, PipelineError, Row, Run
 from .samplers import BuiltinSampler
+
+serialization = LazyModule(__package__ + ".serialization")       # it knows all operations
 
 
 class Dataset(Node):
@@ -35,7 +39,8 @@ class Dataset(Node):
             if not isinstance(child, Dataset):
                 raise ArgumentError(f"Invalid dataset, expected Dataset object, but got {type(child)}!")
         self.children: list[Dataset] = list(children)        # type: ignore[assignment]
-        self.num_parallel_workers = None if num_parallel_workers is None else config.workers(num_parallel_workers)
+        self.num_parallel_workers = None if num_parallel_workers is None else config.workers(
+            num_parallel_workers, config.MOST_WORKERS)
         self.made_at = user_location()
         self._size: int | None = None
         self._first: Row | None = None
@@ -288,6 +293,14 @@ class Dataset(Node):
     def get_init_step(self) -> int:
         """See `set_init_step`."""
         return self.init_step
+
+    def to_json(self, filename: str = "") -> dict:
+        """The pipeline as a dict that JSON holds, and as a JSON file if a name is given: `dataset.serialize`."""
+        found = serialization.describe(self)
+        if filename:
+            with open(filename, "w", encoding="utf-8") as stream:
+                json.dump(found, stream, indent=2, sort_keys=True)
+        return found
 
     def use_sampler(self, new_sampler: BuiltinSampler | None) -> None:
         """Exchange the sampler of the source. raises : ArgumentError where there is none"""

@@ -94,7 +94,12 @@ _OF_ASCEND = {
     "sums between groups of eight Ascend devices": ("AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"),
     "a client of MindSpore's cache server": ("DatasetCache",),
     "it reads Huawei's cloud storage": ("OBSMindDataset",),
-    "Ascend's video decoder": ("VideoFrameDvpp",)}
+    "Ascend's video decoder": ("VideoFrameDvpp",),
+    "parameters cut by MindSpore's parallel strategies; files of shards are `train.save_sharded_checkpoint`'s": (
+        "build_searched_strategy", "get_ckpt_path_with_strategy", "load_distributed_checkpoint", "merge_sliced_parameter",
+        "restore_group_info_list", "new_build_searched_strategy", "new_load_distributed_checkpoint", "new_merge_sliced_parameter",
+        "new_restore_group_info_list", "export_split_mindir", "split_mindir", "split_dynamic_mindir", "get_parameter_redundancy",
+        "get_allgather_cell", "sync_pipeline_shared_parameters")}
 REFUSED = {name: why for why, names in _OF_ASCEND.items() for name in names}
 _KEPT = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_algo_parameters", "get_algo_parameters", "reset_algo_parameters")}
@@ -207,8 +212,9 @@ MODULES = {
 
     "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink"}),
     "train.amp": (("mindlite.amp", "mindlite.train"), {}),
+    "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, _GENERATOR),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
-        "callback", "metrics", "serialization", "model", "loss_scale_manager", "data_sink", "summary",
+        "callback", "metrics", "model", "loss_scale_manager", "data_sink", "summary",
         "dataset_helper",
         "train_thor")},
     "amp": (("mindlite.amp", "mindlite.train"), {}),

@@ -130,3 +130,47 @@ def test_masks():
 def test_operations_refuse_bad_arguments_and_data(call, error):
     with pytest.raises(error):
         call()
+
+
+def syllables(rate=8000):
+    """Four seconds: noise, and from 1.5 to 3.5 a voice of about 130 Hz with four syllables a second."""
+    time = np.arange(4 * rate) / rate
+    loudness = np.where((time > 1.5) & (time < 3.5), np.maximum(0, np.sin(2 * np.pi * 4 * time)) ** 2, 0)
+    phase = 2 * np.pi * np.cumsum(130 + 20 * np.sin(2 * np.pi * 2 * time)) / rate
+    voice = loudness * sum(np.sin(k * phase) / k for k in range(1, 15))
+    return (np.random.default_rng(0).normal(size=len(time)) * 1e-4 + voice).astype(np.float32)
+
+
+def test_vad_cuts_off_what_comes_before_speech():
+    wave = syllables()
+    found = audio.Vad(8000)(wave)
+    begins = (len(wave) - len(found)) / 8000
+    assert 1.2 < begins < 1.6
+    np.testing.assert_array_equal(found, wave[len(wave) - len(found):])
+    earlier = audio.Vad(8000, pre_trigger_time=0.5)(wave)
+    assert len(earlier) - len(found) == 4000
+    both = audio.Vad(8000)(np.stack([np.zeros_like(wave), wave]))      # the channel that speaks decides
+    np.testing.assert_array_equal(both[1], found)
+
+
+def test_vad_without_speech_gives_the_end_as_mindspore_does():
+    noise = np.random.default_rng(1).normal(size=(2, 3, 1000)).astype(np.float32)
+    assert audio.Vad(600)(noise).shape == (2, 3, 660)
+    with pytest.raises(ValueError, match="noise_up_time should be greater than noise_down_time"):
+        audio.Vad(1000, noise_up_time=1.0, noise_down_time=3.0)
+    with pytest.raises(RuntimeError, match="leave nothing of the spectrum"):
+        audio.Vad(8000, hp_lifter_freq=5000.0)(noise)
+
+
+def test_inverse_mel_scale_finds_a_spectrogram_with_that_mel_scale():
+    spectrum = np.random.default_rng(2).random((2, 20, 7))
+    mel = audio.MelScale(n_mels=6, sample_rate=8000, n_stft=20)(spectrum)
+    found = audio.InverseMelScale(20, n_mels=6, sample_rate=8000, tolerance_loss=1e-9, tolerance_change=1e-14)(mel)
+    assert found.shape == spectrum.shape and found.dtype == mel.dtype and found.min() >= 0
+    np.testing.assert_allclose(audio.MelScale(n_mels=6, sample_rate=8000, n_stft=20)(found), mel, atol=1e-3)
+    with pytest.raises(ValueError, match="MelScale: f_max should be greater than f_min."):
+        audio.InverseMelScale(20, f_min=1000, f_max=1000)
+    with pytest.raises(RuntimeError, match="6 rows of mels, n_mels is 5"):
+        audio.InverseMelScale(20, n_mels=5)(mel)
+    with pytest.raises(ValueError, match="'sgd_momentum'"):
+        audio.InverseMelScale(20, sgdargs={"sgd_lr": 0.1})

@@ -254,7 +254,7 @@ SOURCES = {                              # name: (folder -> arguments, number of
     "TFRecordDataset": (lambda f: (tfrecord(f / "a.tfrecord"),), 3, "fiu"),
 }
 MATLAB = {"SVHNDataset", "Flowers102Dataset", "Caltech101Dataset", "SBDataset"}       # read by SciPy
-OTHERS = {"QMnistDataset"}
+OTHERS = {"QMnistDataset", "RandomDataset"}
 
 
 def test_every_source_of_the_table_has_a_sample_here():

@@ -45,7 +45,7 @@ DIFFERENT = {
         "ImageFolderDataset", "TFRecordDataset", "VOCDataset", "CocoDataset", "Caltech101Dataset", "CelebADataset",
         "CoNLL2000Dataset", "DIV2KDataset", "EnWik9Dataset", "FlickrDataset", "Flowers102Dataset", "IWSLT2016Dataset",
         "IWSLT2017Dataset", "ManifestDataset", "Multi30kDataset", "Places365Dataset", "SogouNewsDataset", "SVHNDataset",
-        "UDPOSDataset", "USPSDataset", "YelpReviewDataset", "SBDataset"), _SOURCES),
+        "UDPOSDataset", "USPSDataset", "YelpReviewDataset", "SBDataset", "RandomDataset"), _SOURCES),
     "dataset.vision": {"Erase": "0 and 0.0 fill alike", "not_random": "a decorator", **dict.fromkeys(
         ("read_video", "read_video_timestamps", "VideoDecoder"), "videos are refused by an error")},
     "dataset.vision.utils": dict.fromkeys(

@@ -29,14 +29,14 @@ class BorderType(str, enum.Enum):
 
 class NormType(str, enum.Enum):
     """Normalisation of mel filters."""
-    SLANEY = "slaney"
     NONE = "none"
+    SLANEY = "slaney"
 
 
 class NormMode(str, enum.Enum):
     """Normalisation of the cosine transform."""
-    ORTHO = "ortho"
     NONE = "none"
+    ORTHO = "ortho"
 
 
 class MelType(str, enum.Enum):

@@ -222,11 +222,60 @@ MEL: dict[str, Any] = dict(n_mels=positive, sample_rate=positive, f_min=number(0
            norm=kind_of(NormType))
 
 
-@operation(n_stft=positive, mel_type=kind_of(MelType), **MEL)
+def _band(arguments: dict) -> None:
+    low, high, half = arguments["f_min"], arguments["f_max"], arguments["sample_rate"] // 2
+    if high is None and low >= half:
+        raise ValueRangeError("MelScale: sample_rate // 2 should be greater than f_min when f_max is set to None.")
+    if high is not None and low >= high:
+        raise ValueRangeError("MelScale: f_max should be greater than f_min.")
+
+
+@operation(n_stft=positive, mel_type=kind_of(MelType), together=_band, **MEL)
 def MelScale(spectrum, /, n_mels=128, sample_rate=16000, f_min=0.0, f_max=None, n_stft=201, norm=NormType.NONE,
              mel_type=MelType.HTK):
     """A spectrogram on the mel scale."""
     return _mel(sound(spectrum, "MelScale", 2), n_mels, sample_rate, f_min, f_max, n_stft, norm, mel_type)
+
+
+def _descent(value: Any, name: str) -> dict:
+    kind_of(dict)(value, name)
+    for word in ("sgd_lr", "sgd_momentum"):
+        if word not in value:
+            raise ValueRangeError(f"{name} has no {word!r}")
+        number(0)(value[word], word)
+    return value
+
+
+@operation(random=True, n_stft=positive, max_iter=positive, tolerance_loss=number(0, open_left=True),
+           tolerance_change=number(0, open_left=True), sgdargs=optional(_descent), mel_type=kind_of(MelType), together=_band,
+           **MEL)
+def InverseMelScale(spectrum, /, n_stft, n_mels=128, sample_rate=16000, f_min=0.0, f_max=None, max_iter=100000,
+                    tolerance_loss=1e-5, tolerance_change=1e-8, sgdargs=None, norm=NormType.NONE, mel_type=MelType.HTK):
+    """A spectrogram [..., n_stft, time] whose mel scale is the data [..., n_mels, time], found by gradient descent.
+
+    sgdargs : {"sgd_lr", "sgd_momentum"}, 0.1 and 0.9 by default
+    max_iter, tolerance_loss, tolerance_change : when it ends: after so many steps, at such a mean squared error, or when a step
+              changes it by less. It begins with random numbers: many spectrograms have the same mel scale
+    raises  : ArgumentError, ValueRangeError; DataError for data that has not n_mels rows
+    source  : torchaudio.transforms.InverseMelScale of version 0.13 for the objective
+    """
+    data = sound(spectrum, "InverseMelScale", 2)
+    if data.shape[-2] != n_mels:
+        raise DataError(f"InverseMelScale: the input has {data.shape[-2]} rows of mels, n_mels is {n_mels}.")
+    banks = melscale_fbanks(n_stft, f_min, f_max or sample_rate // 2, n_mels, sample_rate, norm, mel_type).astype(np.float64)
+    wanted = np.swapaxes(data, -1, -2).reshape(-1, n_mels).astype(np.float64)
+    found = draws.generator().random((len(wanted), n_stft))
+    speed, last, options = np.zeros_like(found), math.inf, sgdargs or {"sgd_lr": 0.1, "sgd_momentum": 0.9}
+    for _ in range(max_iter):
+        missing = wanted - found @ banks
+        loss = np.square(missing).sum() / len(wanted)
+        speed = options["sgd_momentum"] * speed - (missing @ banks.T) * (2 / len(wanted))
+        found = np.maximum(found - options["sgd_lr"] * speed, 0.0)
+        if loss < tolerance_loss or abs(last - loss) < tolerance_change:
+            break
+        last = loss
+    shape = (*data.shape[:-2], data.shape[-1], n_stft)
+    return np.swapaxes(found.reshape(shape), -1, -2).astype(data.dtype)
 
 
 @operation(pad=whole(0), power=number(0, open_left=True), normalized=flag, center=flag, pad_mode=kind_of(BorderType),

@@ -18,7 +18,9 @@ import numpy as np
 
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
+from .. import draws
 from ..columns import names_list
+from ..config import whole_number
 from .table import BadFileError, Samples, file, matching, source
 
 
@@ -309,3 +311,55 @@ def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equa
                                    f"{', '.join(sorted(found))}")
         return tuple(_value(found[name], columns.get(name), name, path) for name in names)
     return Samples(len(places), sample, names, files=[paths[number] for number, _ in places], groups=[n for n, _ in places])
+
+
+# ------------------------------------------------------------------- RandomDataset
+
+RANDOM_TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+MOST_ROWS, MOST_COLUMNS, MOST_AXES, MOST_SIZE = 1024, 4, 3, 8        # of what is drawn where it is not said
+
+
+def _drawn(kind: str, shape: tuple) -> np.ndarray:
+    """Random values: whole numbers of the whole range, floats in [0, 1), digits."""
+    numbers = draws.generator()
+    if kind in ("string", "bytes"):
+        return numbers.integers(0, 10, shape).astype("U" if kind == "string" else "S")
+    wanted = dt.dtype(kind).numpy
+    if wanted.kind == "f":
+        return numbers.random(shape).astype(wanted)
+    if wanted.kind == "b":
+        return numbers.integers(0, 2, shape).astype(wanted)
+    limits = np.iinfo(wanted)
+    return numbers.integers(limits.min, limits.max, shape, wanted, endpoint=True)
+
+
+@source("", text=True)
+def RandomDataset(total_rows=None, schema=None, columns_list=None, num_samples=None):
+    """Rows of random values, for trying out a pipeline. The same row of the same pass has the same values under `set_seed`.
+
+    total_rows   : how many rows; by default the schema's numRows, or num_samples, or a random number
+    schema       : a Schema or its file; by default one to four columns c0, c1, .. of random types and shapes
+    columns_list : names of the columns, which are the first ones of the schema
+    raises       : ArgumentError, ValueRangeError
+    """
+    if total_rows is not None:
+        whole_number(total_rows, "total_rows", 0)
+    described = Schema(schema) if isinstance(schema, str) else schema
+    if described is not None and not isinstance(described, Schema):
+        raise ArgumentError(f"Argument schema with value {schema} is not of type [Schema, str].")
+    wanted = names_list(columns_list, "columns_list")
+    numbers = draws.permutation_source(0, 0, 0)
+    if described is None:
+        described = Schema()
+        for k in range(len(wanted) or int(numbers.integers(1, MOST_COLUMNS, endpoint=True))):
+            shape = numbers.integers(1, MOST_SIZE, int(numbers.integers(1, MOST_AXES, endpoint=True)), endpoint=True)
+            described.add_column(f"c{k}", RANDOM_TYPES[int(numbers.integers(len(RANDOM_TYPES)))], shape.tolist())
+    columns = described.columns if not wanted else described.columns[:len(wanted)]
+    if len(wanted) > len(columns):
+        raise ValueRangeError(f"columns_list has {len(wanted)} names, the schema {len(columns)} columns")
+    count = total_rows or described.num_rows or num_samples or int(numbers.integers(1, MOST_ROWS, endpoint=True))
+    shapes = [tuple(max(n, 1) for n in column.get("shape", [1])) for column in columns]
+
+    def sample(k: int) -> list:
+        return [_drawn(column["type"], shape) for column, shape in zip(columns, shapes)]
+    return Samples(count, sample, wanted or [column["name"] for column in columns])

@@ -104,6 +104,7 @@ class FileSource(Source):
     """Base of the sources of the table. found : Samples"""
     found: Samples
     columns: tuple[str, ...]
+    arguments: dict[str, Any]
     sequential = False                   # text: rows have no index for MindSpore, shards are blocks of rows
 
     def names(self) -> list[str]:
@@ -170,8 +171,9 @@ def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid
         first = [p for p in own if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         late = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in own if p not in first]
         default = {"shuffle": Shuffle.GLOBAL} if text else {}
+        own_names = [p.name for p in own]
         common = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default.get(n)) for n in _COMMON
-                  if not (text and n == "sampler")]
+                  if not (text and n == "sampler") and n not in own_names]
         signature = inspect.Signature([*first, *common[:3], *late, *common[3:]])
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -255,6 +255,8 @@ class MindDataset(Source):
         if self.num_padded and num_shards is not None:
             chosen = PaddedShards(num_shards, shard_id, shuffle not in (False, Shuffle.FALSE))     # type: ignore[arg-type]
         super().__init__(chosen, num_parallel_workers)
+        self.arguments = {"dataset_files": dataset_files, "columns_list": columns_list, "padded_sample": padded_sample,
+                          "num_padded": num_padded}
 
     def names(self) -> list[str]:
         return self.column_names
