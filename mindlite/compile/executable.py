@@ -178,7 +178,7 @@ class Executable:
             return MemoryError(f"{self.name}: no memory for the registers of a call"), False
         instruction = self.linked.places[place]
         location = getattr(getattr(instruction, "origin", None), "location", None)
-        device = getattr(instruction, "device", None) or getattr(instruction, "to", None) or getattr(instruction, "source", None)
+        device = getattr(instruction, "device", None)
         if device is not None and status == FAILED:
             return passed_through(driver_of(device).failure(device.index), location), False
         if isinstance(instruction, F.Exact) or getattr(instruction, "message", None) == F.INEXACT:

@@ -20,14 +20,22 @@ except that division by zero gives what IEEE gives; fmax(a, b) is Python's max(a
 off, saturates, and makes 0 of NaN. Comparisons give 0 or 1; `not` gives 1 for 0 and else 0. Exact arithmetic is that
 of Python's ints: where the result needs more than 64 bits the run ends, and Python computes that call again.
 """
-from dataclasses import field, fields
-from typing import Any
+from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..backend.kernel import Kernel
 from ..common.device import Device, name_of
-from ..common.dim import Dim
+from ..common.dim import Dim, Shape, Size, Symbol
 from ..common.dtype import DType
 from ..common.location import Origin
 from ..common.records import dataclass
+
+Registers = tuple[int, ...]                      # their numbers
 
 INT_ARITH = ("add", "sub", "mul", "floordiv", "mod", "max", "min", "and", "or", "xor", "shl", "shr",
              "eq", "ne", "lt", "le", "gt", "ge")
@@ -48,19 +56,20 @@ ARITH = {**{op: ("i64", "i64") for op in INT_ARITH}, **{op: ("f64", "f64") for o
 class Instruction:
     """Base. `reads`: registers it uses itself (not those of its blocks); `writes`: registers it assigns; `blocks`."""
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]           # each is a dataclass
 
     @property
-    def blocks(self):
+    def blocks(self) -> tuple[Block, ...]:
         """The Blocks inside."""
         return ()
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """Registers that the instruction uses, blocks apart."""
         return ()
 
     @property
-    def writes(self):
+    def writes(self) -> Registers:
         """Registers that are assigned when the instruction is done."""
         return ()
 
@@ -68,15 +77,15 @@ class Instruction:
 @dataclass(frozen=True)
 class Block:
     """instructions, and the registers that the block hands to what holds it."""
-    instructions: tuple
-    results: tuple = ()
+    instructions: tuple[Instruction, ...]
+    results: Registers = ()
 
 
 class _OneResult(Instruction):
     dst: int
 
     @property
-    def writes(self):
+    def writes(self) -> Registers:
         """The one result."""
         return (self.dst,)
 
@@ -85,7 +94,7 @@ class _OneResult(Instruction):
 class Const(_OneResult):
     """dst = value, an int (i64) or a float (f64)."""
     dst: int
-    value: Any
+    value: int | float
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +104,7 @@ class Data(_OneResult):
     device : where a copy of it lies; None for the CPU, as in all instructions
     """
     dst: int
-    array: Any
+    array: np.ndarray
     device: Device | None = None
 
 
@@ -108,7 +117,7 @@ class Arith(_OneResult):
     b: int
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """Both operands."""
         return (self.a, self.b)
 
@@ -123,7 +132,7 @@ class Exact(_OneResult):
     origin: Origin | None = field(default=None, compare=False)
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """Both operands."""
         return (self.a, self.b)
 
@@ -136,7 +145,7 @@ class Unary(_OneResult):
     a: int
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The operand."""
         return (self.a,)
 
@@ -149,7 +158,7 @@ class Load(_OneResult):
     dtype: DType
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The pointer."""
         return (self.ptr,)
 
@@ -162,7 +171,7 @@ class Store(Instruction):
     dtype: DType
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """Pointer and value."""
         return (self.ptr, self.value)
 
@@ -172,11 +181,11 @@ class Alloc(_OneResult):
     """dst = a storage of nbytes (a register) on a device. size: the same as int or Dim; planned if it has entry symbols only."""
     dst: int
     nbytes: int
-    size: Any = None
+    size: Size | None = None
     device: Device | None = None
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The size."""
         return (self.nbytes,)
 
@@ -195,8 +204,8 @@ class CallKernel(Instruction):
     device, stream: where it runs, and in which of the device's streams, one launch after the other; on the CPU the next
     instruction waits for it, elsewhere what comes after it in the stream does
     """
-    kernel: Any
-    args: tuple
+    kernel: Kernel
+    args: Registers
     extent: int | None = None
     handle: int | None = None
     origin: Origin | None = field(default=None, compare=False)
@@ -205,48 +214,52 @@ class CallKernel(Instruction):
     stream: int = 0
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """What the kernel is given."""
-        return (*((self.handle,) if self.handle is not None else ()), *self.args,
-                *((self.extent, self.cost) if self.extent is not None else ()))
+        return (*self.kernel_args, *self.over)
 
     @property
-    def kernel_args(self):
+    def kernel_args(self) -> Registers:
         """The registers in the order in which the kernel finds them in its args."""
-        return ((self.handle,) if self.handle is not None else ()) + tuple(self.args)
+        return ((self.handle,) if self.handle is not None else ()) + self.args
+
+    @property
+    def over(self) -> Registers:
+        """The registers of extent and cost; () for one piece."""
+        return () if self.extent is None or self.cost is None else (self.extent, self.cost)
 
 
 @dataclass(frozen=True)
 class Handle(_OneResult):
     """dst = kernel.prepare(sizes): once per instance where all dims have entry symbols only, else each time."""
     dst: int
-    kernel: Any
-    sizes: tuple
-    dims: tuple | None = None
+    kernel: Kernel
+    sizes: Registers
+    dims: Shape | None = None
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The sizes."""
-        return tuple(self.sizes)
+        return self.sizes
 
 
 @dataclass(frozen=True)
 class CallFlow(Instruction):
     """dsts = the values that the Flow named `flow` of the same program returns for args."""
-    dsts: tuple
+    dsts: Registers
     flow: str
-    args: tuple
+    args: Registers
     origin: Origin | None = field(default=None, compare=False)
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The arguments."""
-        return tuple(self.args)
+        return self.args
 
     @property
-    def writes(self):
+    def writes(self) -> Registers:
         """The results."""
-        return tuple(self.dsts)
+        return self.dsts
 
 
 @dataclass(frozen=True)
@@ -255,47 +268,47 @@ class If(Instruction):
     cond: int
     then: Block
     other: Block
-    dsts: tuple = ()
+    dsts: Registers = ()
 
     @property
-    def blocks(self):
+    def blocks(self) -> tuple[Block, ...]:
         """then, other"""
         return (self.then, self.other)
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The condition."""
         return (self.cond,)
 
     @property
-    def writes(self):
+    def writes(self) -> Registers:
         """The results."""
-        return tuple(self.dsts)
+        return self.dsts
 
 
 @dataclass(frozen=True)
 class While(Instruction):
     """params = inits; while cond's one result is not 0: params = body's results; dsts = params."""
-    params: tuple
-    inits: tuple
+    params: Registers
+    inits: Registers
     cond: Block
     body: Block
-    dsts: tuple
+    dsts: Registers
 
     @property
-    def blocks(self):
+    def blocks(self) -> tuple[Block, ...]:
         """cond, body"""
         return (self.cond, self.body)
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The first state."""
-        return tuple(self.inits)
+        return self.inits
 
     @property
-    def writes(self):
+    def writes(self) -> Registers:
         """The last state."""
-        return tuple(self.dsts)
+        return self.dsts
 
 
 @dataclass(frozen=True)
@@ -305,13 +318,13 @@ class Check(Instruction):
     again : Python is to run the call instead
     """
     cond: int
-    message: Any
-    args: tuple = ()
+    message: str | Callable[..., Exception]
+    args: Registers = ()
     origin: Origin | None = field(default=None, compare=False)
     again: bool = False
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The condition, and the values for the message."""
         return (self.cond, *self.args)
 
@@ -326,13 +339,18 @@ class Copy(Instruction):
     dst: int
     src: int
     nbytes: int
-    to: Any = None
-    source: Any = None
+    to: Device | None = None
+    source: Device | None = None
     stream: int = 0
     origin: Origin | None = field(default=None, compare=False)
 
     @property
-    def reads(self):
+    def device(self) -> Device | None:
+        """The device that does it; None for the CPU."""
+        return self.source if self.to is None else self.to
+
+    @property
+    def reads(self) -> Registers:
         """Everything."""
         return (self.dst, self.src, self.nbytes)
 
@@ -355,7 +373,7 @@ class TapePush(Instruction):
     device: Device | None = None
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """Tape, value and size."""
         return (self.tape, self.value) + ((self.nbytes,) if self.nbytes is not None else ())
 
@@ -369,7 +387,7 @@ class TapePop(_OneResult):
     device: Device | None = None
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The tape."""
         return (self.tape,)
 
@@ -380,11 +398,11 @@ class Output(Instruction):
     index: int
     ptr: int
     nbytes: int
-    dims: tuple = ()
+    dims: Registers = ()
     device: Device | None = None
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """Pointer, bytes and sizes."""
         return (self.ptr, self.nbytes, *self.dims)
 
@@ -395,32 +413,32 @@ class PythonSegment(Instruction):
 
     pure: it only computes, so that a run may begin again after it
     """
-    function: Any
-    args: tuple = ()
-    dsts: tuple = ()
+    function: Callable[..., Any]
+    args: Registers = ()
+    dsts: Registers = ()
     origin: Origin | None = field(default=None, compare=False)
     pure: bool = False
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The arguments."""
-        return tuple(self.args)
+        return self.args
 
     @property
-    def writes(self):
+    def writes(self) -> Registers:
         """The results."""
-        return tuple(self.dsts)
+        return self.dsts
 
 
 @dataclass(frozen=True)
 class Return(Instruction):
     """Ends the flow with these values; the last instruction of every Flow, and nowhere else."""
-    values: tuple = ()
+    values: Registers = ()
 
     @property
-    def reads(self):
+    def reads(self) -> Registers:
         """The values."""
-        return tuple(self.values)
+        return self.values
 
 
 @dataclass(frozen=True)
@@ -437,7 +455,7 @@ class OutputSpec:
     """A result of a Program. register: the ptr param of a result whose size the caller knows, None for an Output."""
     index: int
     dtype: DType | None = None
-    shape: tuple | None = None
+    shape: Shape | None = None
     register: int | None = None
     device: Device | None = None
 
@@ -449,18 +467,24 @@ class Flow:
     devices : {register: Device} of the pointers to memory that is not the CPU's
     """
     name: str
-    params: tuple
-    kinds: tuple
+    params: tuple[Param, ...]
+    kinds: tuple[str, ...]
     body: Block
-    symbols: dict = field(default_factory=dict)
-    devices: dict = field(default_factory=dict)
+    symbols: dict[Symbol, int] = field(default_factory=dict)
+    devices: dict[int, Device] = field(default_factory=dict)
 
     @property
-    def returns(self):
+    def returns(self) -> tuple[str, ...]:
         """The kinds of the returned values."""
-        return tuple(self.kinds[r] for r in self.body.instructions[-1].values)
+        return tuple(self.kinds[r] for r in self.returned)
 
-    def __str__(self):
+    @property
+    def returned(self) -> Registers:
+        """The registers that it returns."""
+        ending: Any = self.body.instructions[-1]
+        return ending.values
+
+    def __str__(self) -> str:
         return show(self)
 
 
@@ -468,20 +492,20 @@ class Flow:
 class Program:
     """The Flow that is entered, the Flows it calls ({name: Flow}), and what its results are (tuple of OutputSpec)."""
     entry: Flow
-    flows: dict = field(default_factory=dict)
-    outputs: tuple = ()
+    flows: dict[str, Flow] = field(default_factory=dict)
+    outputs: tuple[OutputSpec, ...] = ()
 
-    def all_flows(self):
+    def all_flows(self) -> tuple[Flow, ...]:
         """The entry and then the others."""
         return (self.entry, *self.flows.values())
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n\n".join(show(flow) for flow in self.all_flows())
 
 
-def devices_of(program):
+def devices_of(program: Program) -> tuple[Device, ...]:
     """The devices, other than the CPU, that a program uses, in the order in which it names them."""
-    found = {}
+    found: dict[Device | None, None] = {}
     for flow in program.all_flows():
         found.update(dict.fromkeys(flow.devices.values()))
         for i in walk(flow.body):
@@ -489,7 +513,7 @@ def devices_of(program):
     return tuple([device for device in found if device is not None])
 
 
-def walk(block):
+def walk(block: Block) -> Iterator[Instruction]:
     """Every instruction of the block and of the blocks inside, in program order."""
     for instruction in block.instructions:
         yield instruction
@@ -499,7 +523,7 @@ def walk(block):
 
 # ----------------------------------------------------------------------------------------------------------- printing
 
-def show(flow):
+def show(flow: Flow) -> str:
     """The Flow as text that people read."""
     params = ", ".join(f"%{p.register} {p.name}: {p.kind}{_on(p.device)}".replace("  ", " ").replace(" :", ":")
                        for p in flow.params)
@@ -508,11 +532,11 @@ def show(flow):
     return "\n".join([*lines, "}"])
 
 
-def _registers(registers):
+def _registers(registers: Registers) -> str:
     return ", ".join(f"%{r}" for r in registers)
 
 
-def _show_block(block, flow, indent, lines, word):
+def _show_block(block: Block, flow: Flow, indent: str, lines: list[str], word: str) -> None:
     for instruction in block.instructions:
         line, comment = indent + head(instruction, flow), _comment(instruction)
         lines.append(f"{line:<44}  # {comment}" if comment else line)
@@ -531,22 +555,22 @@ def _show_block(block, flow, indent, lines, word):
         lines.append(f"{indent}{word} {_registers(block.results)}")
 
 
-def _comment(instruction):
+def _comment(instruction: Instruction) -> str:
     if isinstance(instruction, Alloc) and isinstance(instruction.size, (int, Dim)):
         return f"{instruction.size} bytes"
     location = getattr(getattr(instruction, "origin", None), "location", None)
     return str(location) if location is not None else ""
 
 
-def _on(device):
+def _on(device: Device | None) -> str:
     return "" if device is None else f" on {device}"
 
 
-def _in(stream):
+def _in(stream: int) -> str:
     return f" stream {stream}" if stream else ""
 
 
-def head(i, flow):
+def head(i: Instruction, flow: Flow) -> str:
     """The first line of an instruction, as text."""
     into = f"{_registers(i.writes)} = " if i.writes else ""
     if isinstance(i, Const):
@@ -555,7 +579,7 @@ def head(i, flow):
         return f"{into}data {i.array.dtype}{list(i.array.shape)}{_on(i.device)}"
     if isinstance(i, Alloc):
         return f"{into}alloc {_registers(i.reads)}{_on(i.device)}"
-    if isinstance(i, Copy) and (i.to is not None or i.source is not None):
+    if isinstance(i, Copy) and i.device is not None:
         return f"copy {_registers(i.reads)} from {name_of(i.source)} to {name_of(i.to)}{_in(i.stream)}"
     if isinstance(i, (Arith, Unary)):
         return f"{into}{i.op} {_registers(i.reads)}"
@@ -588,7 +612,7 @@ def head(i, flow):
     return f"{into}{name} {_registers(i.reads)}".rstrip()
 
 
-def rename(instruction, registers):
+def rename(instruction: Instruction, registers: dict[int, int]) -> Instruction:
     """The instruction with registers replaced as {old: new} says, in its blocks too; others stay.
 
     Used to copy a part of a Flow: the copy must assign registers of its own.

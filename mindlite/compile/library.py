@@ -2,10 +2,18 @@
 
     LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
 """
-from ..common.dim import compare, dim_max, dim_min, product
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..backend.target import Target
+from ..common.dim import Shape, compare, dim_max, dim_min, product
 from ..common.dtype import int64
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
+from ..mindir.graph import CNode
+from ..mindir.primitive import Primitive
 from ..ops.creation import room
 from ..ops.dynamic_slicing import write_slice
 from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
@@ -14,27 +22,30 @@ from ..ops.nn_conv import convolution, convolution_backward_data, convolution_ba
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
 from ..ops.sort import masked_put, topk_along
+from .flow import Registers
+from .lowering import Lowering
 
-LIBRARY: dict = {}
-KERNELS: dict = {}               # {primitive: the name in Target.library of what it needs, None for nothing}
+Rule = TypeVar("Rule", bound=Callable[..., bool])
+LIBRARY: dict[Primitive, Callable[..., bool]] = {}
+KERNELS: dict[Primitive, str | None] = {}     # the name in Target.library of what a rule needs, None for nothing
 
 
-def library(*primitives, kernel):
+def library(*primitives: Primitive, kernel: str | None) -> Callable[[Rule], Rule]:
     """Register how a library does an operator. kernel: what a Target needs for it, a name in `Target.library`; None: nothing"""
-    def register(function):
-        for prim in primitives:
-            LIBRARY[prim], KERNELS[prim] = function, kernel
-        return function
+    def register(rule: Rule) -> Rule:
+        LIBRARY.update(dict.fromkeys(primitives, rule))
+        KERNELS.update(dict.fromkeys(primitives, kernel))
+        return rule
     return register
 
 
-def is_in_library(operator, target):
+def is_in_library(operator: Any, target: Target) -> bool:
     """True for an operator for which a Target has a library kernel, at least for some facts."""
     return operator in LIBRARY and (KERNELS[operator] is None or KERNELS[operator] in target.library)
 
 
 @library(batch_matmul, matmul_add, kernel="matmul")
-def lower_matmul(lowering, node, args, out):
+def lower_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     a, b = (x.abstract for x in node.args[-2:])
     transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
     m, n = node.abstract.shape[-2:]
@@ -67,7 +78,7 @@ def lower_matmul(lowering, node, args, out):
 
 
 @library(panel_matmul, kernel="panel_matmul")
-def lower_panel_matmul(lowering, node, args, out):
+def lower_panel_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     a, panels = (x.abstract for x in node.args)
     count, k, width = panels.shape
     kernel = lowering.library_kernel("panel_matmul", dtype=a.dtype)
@@ -79,13 +90,13 @@ def lower_panel_matmul(lowering, node, args, out):
 
 
 @library(room, kernel=None)
-def lower_room(lowering, node, args, out):
+def lower_room(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     """Nothing: its storage is what is asked for."""
     return True
 
 
 @library(write_slice, kernel=None)
-def lower_write_slice(lowering, node, args, out):
+def lower_write_slice(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     """A copy to where the slice begins; as in a kernel, a start is moved to where the slice lies inside."""
     b, x, value = lowering.b, node.args[0].abstract, node.args[1].abstract
     place = out
@@ -103,14 +114,14 @@ def lower_write_slice(lowering, node, args, out):
     return True
 
 
-def _conv_sizes(attrs, x, weight):
+def _conv_sizes(attrs: dict[str, Any], x: Shape, weight: Shape) -> Shape:
     (n, c, h, w), (o, _, kh, kw) = x, weight
     (sh, sw), (pt, pb, pl, pr), (dh, dw) = attrs["stride"], attrs["padding"], attrs["dilation"]
     return (n, c, h, w, o, kh, kw, sh, sw, pt, pb, pl, pr, dh, dw, attrs["groups"])
 
 
 @library(convolution, convolution_backward_data, convolution_backward_weight, kernel="conv2d")
-def lower_convolution(lowering, node, args, out):
+def lower_convolution(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     a, b, attrs = node.args[0].abstract, node.args[1].abstract, node.attrs
     if node.fn is convolution:
         kind, x, weight = "forward", a.shape, b.shape
@@ -125,7 +136,7 @@ def lower_convolution(lowering, node, args, out):
     return True
 
 
-def lower_finished(lowering, node, args, out):
+def lower_finished(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     """A convolution with its epilogue: a node whose fn is a FuncGraph of kind FINISHED."""
     first, finish = epilogue(node.fn)
     x, weight = (a.abstract for a in first.args)
@@ -135,18 +146,19 @@ def lower_finished(lowering, node, args, out):
     return True
 
 
-def _run_plan(lowering, node, plan, places):
+def _run_plan(lowering: Lowering, node: CNode, plan: Any, places: dict[str, int]) -> None:
     """Call the kernels of a convolution. places: the pointers of its arrays by name"""
     if plan.workspace != 0:
         nbytes = plan.workspace * node.abstract.dtype.itemsize
         places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes, lowering.device)
     for step in plan.steps:
-        lowering.call_kernel(lowering.library_kernel(**step.kernel), [places[name] for name in step.arrays], list(step.sizes),
-                             node, extent=step.extent, cost=step.cost, prepared=step.prepared)
+        kernel = lowering.target.library_kernel(**step.kernel)
+        lowering.call_kernel(kernel, [places[name] for name in step.arrays], list(step.sizes), node, extent=step.extent,
+                             cost=step.cost, prepared=step.prepared)
 
 
 @library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward, kernel="pool2d")
-def lower_pooling(lowering, node, args, out):
+def lower_pooling(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     backward = node.fn in (max_pooling_backward, avg_pooling_backward)
     kind = ("max" if node.fn in (max_pooling, max_pooling_backward) else "avg") + ("_backward" if backward else "_forward")
     attrs = node.attrs
@@ -166,7 +178,7 @@ def lower_pooling(lowering, node, args, out):
 
 
 @library(index_add_axis, scatter_nd_add, kernel="index_add")
-def lower_index_add(lowering, node, args, out):
+def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     """A copy of the table with rows added to it."""
     x, indices, updates = (a.abstract for a in node.args)
     if node.fn is index_add_axis:
@@ -186,7 +198,7 @@ def lower_index_add(lowering, node, args, out):
 
 
 @library(scatter_elements_add, kernel="elements_add")
-def lower_elements_add(lowering, node, args, out):
+def lower_elements_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     """A copy of the table with elements added to it, where the indices cover all of the other axes."""
     x, indices, _ = (a.abstract for a in node.args)
     axis = node.attrs["axis"]
@@ -203,7 +215,7 @@ def lower_elements_add(lowering, node, args, out):
 
 
 @library(topk_along, kernel="topk")
-def lower_topk(lowering, node, args, out):
+def lower_topk(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
     x, k, axis = node.args[0].abstract, node.attrs["k"], node.attrs["axis"]
     if not x.shape or not isinstance(k, int) or not 1 <= k <= lowering.target.most_kept:
         return False
@@ -217,7 +229,7 @@ def lower_topk(lowering, node, args, out):
 
 
 @library(masked_put, kernel="selected")
-def lower_masked_put(lowering, node, args, out):
+def lower_masked_put(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     """The count is looked at: a user may have put values of another number."""
     values, b = node.args[0].abstract, lowering.b
     kernel = lowering.library_kernel("selected", kind="put", dtype=values.dtype)
@@ -230,11 +242,11 @@ def lower_masked_put(lowering, node, args, out):
     return True
 
 
-SCANS = {cumulative_sum: "sum", cumulative_product: "product", linear_recurrence: "recurrence"}
+SCANS: dict[Primitive, str] = {cumulative_sum: "sum", cumulative_product: "product", linear_recurrence: "recurrence"}
 
 
 @library(*SCANS, kernel="scan")
-def lower_scan(lowering, node, args, out):
+def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
     x, axis = node.abstract, node.attrs["axis"]
     if not x.shape or node.args[0].abstract.dtype is not x.dtype:
         return False

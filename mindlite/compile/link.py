@@ -96,8 +96,7 @@ class Linked:
     @staticmethod
     def is_place(instruction):
         """True for an instruction that may fail or call Python."""
-        return isinstance(instruction, _PLACES) or isinstance(instruction, F.Copy) and (
-            instruction.to is not None or instruction.source is not None)
+        return isinstance(instruction, _PLACES) or isinstance(instruction, F.Copy) and instruction.device is not None
 
     def place(self, instruction):
         """The number of an instruction that may fail."""

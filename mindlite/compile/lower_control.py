@@ -1,44 +1,39 @@
 """Lowering of tuples, branches, loops, calls, tapes and Python segments: the control nodes of the typed dialect."""
-from ..common.dim import dim_max, lone_symbol, symbols_of
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Sequence
+
+from ..common.dim import Symbol, dim_max, lone_symbol, symbols_of
 from ..graph_kernel.accumulate import accumulators
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
-from ..mindir.graph import CNode, FuncGraph
+from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..ops.basic import barrier, reshape
 from ..ops.creation import room
+from .flow import Registers
+from .lowering import Lowering, Made, kind_of, lowers
 from .python_calls import Failure
 
-CONTROL: dict = {}                           # {Primitive: (lowering, node) -> register, or tuple of them}
+
+@lowers(tuple_getitem)
+def lower_getitem(lowering: Lowering, node: CNode) -> int:
+    return lowering.env[node.args[0]][node.attrs["index"]]
 
 
-def control(*primitives):
-    """Register how a primitive is lowered."""
-    def register(function):
-        for prim in primitives:
-            CONTROL[prim] = function
-        return function
-    return register
-
-
-@control(tuple_getitem)
-def lower_getitem(lowering, node):
-    return lowering.value(node.args[0])[node.attrs["index"]]
-
-
-@control(make_tuple)
-def lower_make_tuple(lowering, node):
+@lowers(make_tuple)
+def lower_make_tuple(lowering: Lowering, node: CNode) -> Registers:
     return tuple(lowering.value(a) for a in node.args)
 
 
-@control(barrier)
-@control(reshape)
-def lower_reshape(lowering, node):
+@lowers(barrier, reshape)
+def lower_reshape(lowering: Lowering, node: CNode) -> int:
     return lowering.value(node.args[0])
 
 
-@control(undefined)
-def lower_undefined(lowering, node):
+@lowers(undefined)
+def lower_undefined(lowering: Lowering, node: CNode) -> int:
     abstract = node.abstract
     if isinstance(abstract, AbstractScalar):
         return lowering.b.const(0.0 if abstract.type is float else 0)
@@ -50,8 +45,8 @@ def lower_undefined(lowering, node):
     return lowering.b.const(0)
 
 
-@control(cond)
-def lower_cond(lowering, node):
+@lowers(cond)
+def lower_cond(lowering: Lowering, node: CNode) -> Registers:
     b = lowering.b
     pred = lowering.value(node.args[0])
     if isinstance(node.args[0].abstract, AbstractTensor):
@@ -76,7 +71,7 @@ def lower_cond(lowering, node):
     return tuple(registers[:count])
 
 
-def own_sizes(lowering, graph, operands):
+def own_sizes(lowering: Lowering, graph: FuncGraph, operands: Sequence[AnfNode]) -> dict[Symbol, int]:
     """{Symbol: register} of the sizes that a graph's parameters call by another name than the operands."""
     found = {}
     for p, operand in zip(graph.parameters, operands):
@@ -88,8 +83,8 @@ def own_sizes(lowering, graph, operands):
     return found
 
 
-@control(while_loop)
-def lower_while(lowering, node):
+@lowers(while_loop)
+def lower_while(lowering: Lowering, node: CNode) -> Registers:
     b, graph, test = lowering.b, node.attrs["body"], node.attrs["cond"]
     invariants = node.attrs["invariants"]
     count = len(node.args) - invariants
@@ -114,7 +109,7 @@ def lower_while(lowering, node):
     loop = b.while_([*inits[:count], *first])
     values, sizes = list(loop.params[:count]) + inits[count:], loop.params[count:]
 
-    def inside(below):
+    def inside(below: FuncGraph) -> ChainMap[Symbol, int]:
         """Bind the sizes of the state for this graph, whose own symbols stand for them."""
         outer = lowering.sizes
         lowering.sizes = outer.new_child()
@@ -124,9 +119,9 @@ def lower_while(lowering, node):
             if own is not None:
                 lowering.sizes[own] = register
         for parameter, value in zip(below.parameters, values):
-            number_of = parameter.abstract.dim if isinstance(parameter.abstract, AbstractScalar) else None
-            if lone_symbol(number_of) is not None:
-                lowering.sizes[lone_symbol(number_of)] = value
+            own = lone_symbol(parameter.abstract.dim) if isinstance(parameter.abstract, AbstractScalar) else None
+            if own is not None:
+                lowering.sizes[own] = value
         return outer
     with loop.cond:
         outer = inside(test)
@@ -151,14 +146,14 @@ def lower_while(lowering, node):
     return tuple(registers[:count])
 
 
-def is_its_own(value, node):
+def is_its_own(value: AnfNode, node: CNode) -> bool:
     """True if a kernel makes `value`, or it is only room for one, and only `node` reads it, once."""
     readers = [arg for user in [*node.graph.nodes, node.graph.output] for arg in user.args if arg is value]
     return isinstance(value, CNode) and (isinstance(value.fn, FuncGraph) or value.fn is room) and len(readers) == 1
 
 
-@control(call)
-def lower_call(lowering, node):
+@lowers(call)
+def lower_call(lowering: Lowering, node: CNode) -> Registers:
     graph = node.attrs["graph"]
     name, symbols, opened = lowering.function(graph)
     args = [lowering.value_on(a, lowering.device, node.origin) for a in node.args]
@@ -180,18 +175,13 @@ def lower_call(lowering, node):
     return tuple(values[n] for n in range(len(abstracts)))
 
 
-def kind_of(abstract):
-    """The kind of the register that holds a value."""
-    return "f64" if isinstance(abstract, AbstractScalar) and abstract.type is float else "i64"
-
-
-@control(tape_new)
-def lower_tape_new(lowering, node):
+@lowers(tape_new)
+def lower_tape_new(lowering: Lowering, node: CNode) -> int:
     return lowering.b.tape()
 
 
-@control(tape_push)
-def lower_tape_push(lowering, node):
+@lowers(tape_push)
+def lower_tape_push(lowering: Lowering, node: CNode) -> int:
     tape = lowering.value(node.args[0])
     for operand in node.args[1:]:
         nbytes = lowering.nbytes(operand.abstract) if isinstance(operand.abstract, AbstractTensor) else None
@@ -199,10 +189,10 @@ def lower_tape_push(lowering, node):
     return tape
 
 
-@control(tape_pop)
-def lower_tape_pop(lowering, node):
+@lowers(tape_pop)
+def lower_tape_pop(lowering: Lowering, node: CNode) -> Registers:
     tape = lowering.value(node.args[0])
-    values = [None] * len(node.attrs["abstracts"])
+    values = [-1] * len(node.attrs["abstracts"])
     for number, abstract in reversed(list(enumerate(node.attrs["abstracts"]))):
         if isinstance(abstract, AbstractTensor):
             pointer = lowering.b.pop(tape, device=lowering.device)
@@ -216,15 +206,15 @@ def lower_tape_pop(lowering, node):
     return (tape, *values)
 
 
-@control(segment)
-def lower_segment(lowering, node):
+@lowers(segment)
+def lower_segment(lowering: Lowering, node: CNode) -> Made:
     lowering.kernels.append((node, node.attrs["reason"]))
     return lowering.python(node, node.attrs["function"], node.args, node.attrs["abstracts"],
                            borrowed=len(node.attrs["weights"]))
 
 
-@control(check)
-def lower_check(lowering, node):
+@lowers(check)
+def lower_check(lowering: Lowering, node: CNode) -> Registers:
     b, error = lowering.b, node.attrs["error"]
     condition, operands = node.args[0], node.args[1:]
     if all(isinstance(o.abstract, AbstractScalar) for o in operands):

@@ -4,24 +4,20 @@ Python's ints have no end. What 64 bits do not hold ends the run (flow.Exact, or
 Parameter is written, and Python computes the call again (compile/jit.py). An Exact is one add and one branch that is
 never taken.
 """
+from __future__ import annotations
+
+from ..common.dtype import DType
+from ..common.location import Origin
 from ..mindir.abstract import AbstractScalar
-from ..mindir.graph import ValueNode
+from ..mindir.graph import AnfNode, CNode, ValueNode
 from ..ops.basic import scalar_to_tensor
 from ..ops.scalar import number_to_size, scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from .flow import INEXACT
-
-NUMBERS: dict = {}                           # {Primitive: (lowering, node) -> register}
-
-
-def number(prim):
-    """Register how a primitive is lowered."""
-    def register(function):
-        NUMBERS[prim] = function
-        return function
-    return register
-
+from .flow_builder import FlowBuilder
+from .lowering import Lowering, lowers
 
 LOWEST = -1 << 63
+NUMBERS = {number_to_size, scalar_binary, scalar_cast, scalar_compare, scalar_to_tensor, scalar_unary, tensor_to_scalar}
 _EXACT = {"+": "add", "-": "sub", "*": "mul"}
 _INT = {"//": "floordiv", "%": "mod", "&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr", "max": "max",
         "min": "min"}
@@ -31,13 +27,13 @@ _SAFE = {"%", "&", "|", "^", "max", "min", "/"}
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 
-def _as_float(lowering, node):
+def _as_float(lowering: Lowering, node: AnfNode) -> int:
     register = lowering.value(node)
     return register if node.abstract.type is float else lowering.b.unary("itof", register)
 
 
-@number(scalar_binary)
-def lower_scalar_binary(lowering, node):
+@lowers(scalar_binary)
+def lower_scalar_binary(lowering: Lowering, node: CNode) -> int:
     b, op = lowering.b, node.attrs["op"]
     x, y = node.args
     if node.abstract.type is float:
@@ -63,11 +59,11 @@ def lower_scalar_binary(lowering, node):
     return result
 
 
-def _finite(b, x):
+def _finite(b: FlowBuilder, x: int) -> int:
     return b.arith("flt", b.unary("fabs", x), b.const(float("inf")))
 
 
-def _power(b, x, exponent, origin):
+def _power(b: FlowBuilder, x: int, exponent: int, origin: Origin) -> int:
     """x to the power of a known int >= 0, by squaring (Knuth, The Art of Computer Programming, 4.6.3)."""
     result = None
     while exponent:
@@ -79,7 +75,7 @@ def _power(b, x, exponent, origin):
     return b.const(1) if result is None else result
 
 
-def may_be_inexact(node):
+def may_be_inexact(node: CNode) -> bool:
     """True for arithmetic that may end the run."""
     if node.fn is scalar_binary:
         return node.attrs["op"] not in _SAFE if node.abstract.type is not float else node.attrs["op"] == "**"
@@ -90,17 +86,17 @@ def may_be_inexact(node):
     return node.fn is tensor_to_scalar and _may_exceed(node.args[0].abstract.dtype)
 
 
-def _may_exceed(dtype):
+def _may_exceed(dtype: DType) -> bool:
     return dtype.name == "uint64"
 
 
-def is_scalar(node):
+def is_scalar(node: CNode) -> bool:
     """True for a number, or arithmetic on numbers alone."""
     return isinstance(node.abstract, AbstractScalar) and (isinstance(node, ValueNode) or node.fn in NUMBERS)
 
 
-@number(scalar_compare)
-def lower_scalar_compare(lowering, node):
+@lowers(scalar_compare)
+def lower_scalar_compare(lowering: Lowering, node: CNode) -> int:
     x, y = node.args
     word = _COMPARE[node.attrs["op"]]
     if float in (x.abstract.type, y.abstract.type):
@@ -108,8 +104,8 @@ def lower_scalar_compare(lowering, node):
     return lowering.b.arith(word, lowering.value(x), lowering.value(y))
 
 
-@number(scalar_unary)
-def lower_scalar_unary(lowering, node):
+@lowers(scalar_unary)
+def lower_scalar_unary(lowering: Lowering, node: CNode) -> int:
     b, op, x = lowering.b, node.attrs["op"], node.args[0]
     value, floating = lowering.value(x), x.abstract.type is float
     if op == "+":
@@ -124,8 +120,8 @@ def lower_scalar_unary(lowering, node):
     return negative if op == "-" else b.arith("max", value, negative)
 
 
-@number(scalar_cast)
-def lower_scalar_cast(lowering, node):
+@lowers(scalar_cast)
+def lower_scalar_cast(lowering: Lowering, node: CNode) -> int:
     b, x, kind = lowering.b, node.args[0], node.attrs["type"]
     value, have = lowering.value(x), x.abstract.type
     if kind is float:
@@ -138,8 +134,8 @@ def lower_scalar_cast(lowering, node):
     return value
 
 
-@number(tensor_to_scalar)
-def lower_tensor_to_scalar(lowering, node):
+@lowers(tensor_to_scalar)
+def lower_tensor_to_scalar(lowering: Lowering, node: CNode) -> int:
     b, dtype = lowering.b, node.args[0].abstract.dtype
     value = b.load(lowering.value(node.args[0]), dtype)
     if _may_exceed(dtype):
@@ -147,13 +143,13 @@ def lower_tensor_to_scalar(lowering, node):
     return value
 
 
-@number(number_to_size)
-def lower_number_to_size(lowering, node):
+@lowers(number_to_size)
+def lower_number_to_size(lowering: Lowering, node: CNode) -> int:
     return lowering.value(node.args[0])
 
 
-@number(scalar_to_tensor)
-def lower_scalar_to_tensor(lowering, node):
+@lowers(scalar_to_tensor)
+def lower_scalar_to_tensor(lowering: Lowering, node: CNode) -> int:
     b, x, dtype = lowering.b, node.args[0], node.attrs["dtype"]
     value = lowering.value(x)
     if dtype.is_float:

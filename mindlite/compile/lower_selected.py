@@ -1,20 +1,27 @@
 """Lowering of what data selects (nonzero, masked_select): room for all elements; the count that the kernel tells is the size."""
-from ..common.dtype import int64
+from __future__ import annotations
+
+from ..common.dim import Shape
+from ..common.dtype import DType, int64
 from ..mindir.abstract import AbstractTensor
+from ..mindir.graph import CNode
 from ..ops.sort import masked_select, nonzero_indices
+from .lowering import Lowering, Made, lowers
 
 
-def lower_nonzero(lowering, node):
+@lowers(nonzero_indices)
+def lower_nonzero(lowering: Lowering, node: CNode) -> Made:
     x = node.args[0].abstract
     return _selected(lowering, node, "places", x.dtype, (x.size, x.ndim), x.shape)
 
 
-def lower_masked_select(lowering, node):
+@lowers(masked_select)
+def lower_masked_select(lowering: Lowering, node: CNode) -> Made:
     x = node.args[0].abstract
     return _selected(lowering, node, "values", x.dtype, (x.size,), ())
 
 
-def _selected(lowering, node, kind, dtype, most, sizes):
+def _selected(lowering: Lowering, node: CNode, kind: str, dtype: DType, most: Shape, sizes: Shape) -> Made:
     """Call the kernel; where the Target has none, the eval rule. most: the shape of the result if all is selected"""
     kernel = lowering.library_kernel("selected", kind=kind, dtype=dtype, ndim=node.args[0].abstract.ndim)
     if kernel is None:
@@ -25,6 +32,3 @@ def _selected(lowering, node, kind, dtype, most, sizes):
     lowering.call_kernel(kernel, [*args, out, count], [most[0], *sizes], node)
     lowering.bind_sizes(node.abstract, [b.load(count, int64)] * node.abstract.ndim)
     return out
-
-
-SELECTED = {nonzero_indices: lower_nonzero, masked_select: lower_masked_select}

@@ -309,7 +309,7 @@ def _handed_back(program):
         changed = False
         for flow in program.all_flows():
             points = _Points(flow, back)
-            for found, register in zip(back[flow.name], flow.body.instructions[-1].values):
+            for found, register in zip(back[flow.name], flow.returned):
                 new = {n for n in range(len(flow.params)) if points.registers[register] >> (points.count + n) & 1}
                 changed |= not new <= found
                 found |= new

@@ -20,11 +20,11 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
                               while_loop)
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import kernel_rule
-from ..ops.basic import barrier, reshape, scalar_to_tensor
+from ..ops.basic import scalar_to_tensor
 from ..ops.scalar import tensor_to_scalar
 from .library import is_in_library
+from .lowering import ALIASES
 
-ALIASES = (reshape, barrier)
 _ON_THE_CPU = (segment, check, tensor_to_scalar, scalar_to_tensor)
 
 

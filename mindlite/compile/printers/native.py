@@ -2,12 +2,15 @@
 
 No address is in the text: the same program has the same text in every process. The IR needs no passes: it is what they leave.
 """
+from __future__ import annotations
+
 import numpy as np
 
 from ...backend.launcher import launch_address, launcher_code
 from ...backend.machine_code import cached_code, compile_ir
 from ...common.lazy import LazyModule
 from .. import flow as F
+from ..link import Linked
 from . import runtime as R
 
 native_ir = LazyModule("mindlite.compile.printers.native_ir")
@@ -16,7 +19,7 @@ native_ir = LazyModule("mindlite.compile.printers.native_ir")
 LONG = 200
 
 
-def compile_native(linked, file=None):
+def compile_native(linked: Linked, file: str | None = None) -> tuple[int, tuple, dict[int, int]]:
     """(address of `i64 run(context)`, objects to keep, {place of the context: number}) of a Linked program.
 
     file : the name of its object code on the disk, where it is known; the text is not made then
@@ -32,7 +35,7 @@ def compile_native(linked, file=None):
     return code.address("run"), (code, runtime, linked, addresses), places
 
 
-def order_native():
+def order_native() -> None:
     """Have what every native program needs compiled while Python goes on, where it is not on the disk."""
     R.runtime_code()
     launcher_code()

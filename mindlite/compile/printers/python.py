@@ -2,25 +2,30 @@
 
     def main(rt, x, n):
         r2 = wrap(n * 4)
-        r3 = rt.static(0, 1, r2)                 # 4*N bytes
+        r3 = rt.static(0, 0, 1, r2)              # 4*N bytes
         rt.kernel(1, (x, r3, n), n)              # tanh  model.py:3
         return ()
 
 Registers are Python ints and floats; `wrap` brings an int back to 64 bits. Storages, tapes and outputs are those of
 `runtime.py`; a place that fails raises Stop, which `run` turns into the same record that machine code leaves.
 """
+from __future__ import annotations
+
 import ctypes
 import linecache
 import struct
 import sys
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...backend.launcher import launch_address
 from ...backend.narrow_floats import is_narrow
-from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE, driver_of
+from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE, Device, driver_of
+from ...common.dtype import DType
 from .. import flow as F
+from ..link import Linked
 from . import runtime as R
 
 _INFIX = {"add": "wrap({a} + {b})", "sub": "wrap({a} - {b})", "mul": "wrap({a} * {b})", "and": "{a} & {b}",
@@ -40,17 +45,17 @@ _PREFIX = {"neg": "wrap(-{a})", "not": "int({a} == 0)", "abs": "wrap(abs({a}))",
 _HALF, _MASK = 1 << 63, (1 << 64) - 1
 
 
-def wrap(value):
+def wrap(value: int) -> int:
     """An int as 64 bits in two's complement hold it."""
     return value if -_HALF <= value < _HALF else ((value + _HALF) & _MASK) - _HALF
 
 
-def to_bits(value):
+def to_bits(value: int | float) -> int:
     """The i64 that holds a register: a float's bits."""
     return struct.unpack("<q", struct.pack("<d", value))[0] if isinstance(value, float) else value
 
 
-def from_bits(bits, kind):
+def from_bits(bits: int, kind: str) -> int | float:
     """The register of that kind that an i64 holds."""
     return struct.unpack("<d", struct.pack("<q", bits))[0] if kind == "f64" else bits
 
@@ -58,17 +63,17 @@ def from_bits(bits, kind):
 class Stop(Exception):
     """A place failed. place, status, values"""
 
-    def __init__(self, place, status=0, values=()):
+    def __init__(self, place: int, status: int = 0, values: tuple[int | float, ...] = ()) -> None:
         super().__init__(place)
         self.place, self.status, self.values = place, status, values
 
 
-def print_python(linked):
+def print_python(linked: Linked) -> str:
     """The Python source of a Linked program; the entry is its first function."""
     return "\n\n".join(_SourcePrinter(linked, flow).text() for flow in linked.program.all_flows()) + "\n"
 
 
-def load_python(linked, context_of):
+def load_python(linked: Linked, context_of: Callable[[int], Running]) -> Callable[[int], int]:
     """`run(context address) -> 0 or 1`. context_of: gives the Context of an address."""
     source = print_python(linked)
     file = f"<flow {linked.program.entry.name} {id(linked):x}>"
@@ -98,23 +103,39 @@ def load_python(linked, context_of):
 class _DeepRecursion:
     """Lets Python recurse as deep as the Flow may."""
 
-    def __init__(self, needed, limit):
+    def __init__(self, needed: bool, limit: int) -> None:
         self.needed, self.limit = needed, limit
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = sys.getrecursionlimit()
         if self.needed:
             sys.setrecursionlimit(self.before + self.limit + 100)
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if self.needed:
             sys.setrecursionlimit(self.before)
+
+
+class Running(Protocol):
+    """What the source asks of the Context of its run (executable.py)."""
+    address: int
+    limit: int
+    array: Any
+
+    def params(self) -> tuple[int | float, ...]:
+        """The parameters."""
+
+    def table(self, index: int) -> int:
+        """A number of the current instance's table."""
+
+    def segment(self, place: int, args: ctypes.Array, results: ctypes.Array) -> int:
+        """Call the Python function of a place."""
 
 
 class PythonRuntime:
     """What the source calls: one run's context with the shared functions. See the instructions in flow.py."""
 
-    def __init__(self, linked, context):
+    def __init__(self, linked: Linked, context: Running) -> None:
         self.linked, self.context, self.shared = linked, context, R.runtime()
         self.ctx, self.launch = context.address, _LAUNCH(launch_address())
         self.depth = 0
@@ -124,14 +145,14 @@ class PythonRuntime:
         self.pow, self.exp, self.log = shared.pow, shared.exp, shared.log
         self.sin, self.cos, self.tanh = shared.sin, shared.cos, shared.tanh
 
-    def ftoi(self, value):
+    def ftoi(self, value: float) -> int:
         if value != value:
             return 0
         if abs(value) >= 2.0 ** 63:
             return _HALF - 1 if value > 0 else -_HALF
         return int(value)
 
-    def load(self, ptr, dtype):
+    def load(self, ptr: int, dtype: DType) -> int | float:
         if is_narrow(dtype):
             return getattr(self.shared, f"rt_load_{dtype.short}")(ptr)
         raw = np.frombuffer(ctypes.string_at(ptr, dtype.itemsize), dtype.numpy)[0]
@@ -139,7 +160,7 @@ class PythonRuntime:
             return float(raw)
         return int(raw != 0) if dtype.kind == "b" else wrap(int(raw))
 
-    def store(self, ptr, value, dtype):
+    def store(self, ptr: int, value: int | float, dtype: DType) -> None:
         if is_narrow(dtype):
             getattr(self.shared, f"rt_store_{dtype.short}")(ptr, value)
             return
@@ -153,17 +174,17 @@ class PythonRuntime:
             cell = np.array([value], np.int64).astype(dtype.numpy)
         ctypes.memmove(ptr, cell.tobytes(), dtype.itemsize)
 
-    def slots(self, count):
+    def slots(self, count: int) -> ctypes.Array:
         return (ctypes.c_int64 * count)()
 
-    def static(self, first, count, nbytes, avoid=(), place=None):
+    def static(self, place: int, first: int, count: int, nbytes: int, avoid: F.Registers = ()) -> int:
         pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
         found = self.shared.rt_static(self.ctx, first, count, nbytes, ctypes.addressof(pointers), len(avoid))
         if not found:
             raise Stop(place)
         return found
 
-    def chosen(self, first, count, avoid):
+    def chosen(self, first: int, count: int, avoid: F.Registers) -> int:
         """The address of the first of those storages that none of the pointers points into, else of the last."""
         for number in range(first, first + count):
             address, nbytes = self.context.table(2 * number), self.context.table(2 * number + 1)
@@ -171,7 +192,8 @@ class PythonRuntime:
                 break
         return address
 
-    def alloc(self, slots, slot, count, nbytes, first, avoid=(), place=None):
+    def alloc(self, place: int, slots: ctypes.Array, slot: int, count: int, nbytes: int, first: int,
+              avoid: F.Registers = ()) -> int:
         pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
         found = self.shared.rt_alloc(self.ctx, ctypes.addressof(slots) + 8 * slot, count, nbytes,
                                      ctypes.addressof(pointers), len(avoid), first)
@@ -179,13 +201,13 @@ class PythonRuntime:
             raise Stop(place)
         return found
 
-    def kill_static(self, first, count):
+    def kill_static(self, first: int, count: int) -> None:
         self.shared.rt_kill_static(self.ctx, first, count)
 
-    def kill(self, slots, slot, count, first):
+    def kill(self, slots: ctypes.Array, slot: int, count: int, first: int) -> None:
         self.shared.rt_kill(self.ctx, ctypes.addressof(slots) + 8 * slot, count, first)
 
-    def kernel(self, place, args, extent=None, cost=None):
+    def kernel(self, place: int, args: tuple[int | float, ...], extent: int | None = None, cost: int | None = None) -> None:
         kernel, device = self.linked.places[place].kernel, self.linked.places[place].device
         if device is not None:
             stream = self.linked.places[place].stream
@@ -199,7 +221,7 @@ class PythonRuntime:
         if status:
             raise Stop(place, status)
 
-    def device(self, place, device, what, *args):
+    def device(self, place: int, device: Device, what: int, *args: int | float) -> int:
         """Ask a device's driver; gives the first number of what it was given."""
         buffer = (ctypes.c_int64 * len(args))(*[to_bits(a) for a in args])
         status = _DEVICE(driver_of(device).entry(device.index))(what, buffer, len(args))
@@ -207,10 +229,10 @@ class PythonRuntime:
             raise Stop(place, status)
         return buffer[0]
 
-    def handle(self, index):
+    def handle(self, index: int) -> int:
         return self.context.table(index)
 
-    def python(self, place, *args):
+    def python(self, place: int, *args: int | float) -> tuple[int | float, ...]:
         kinds = self.linked.kinds_of(place)[1]
         results = (ctypes.c_int64 * max(1, len(kinds)))()
         buffer = (ctypes.c_int64 * max(1, len(args)))(*[to_bits(a) for a in args])
@@ -218,7 +240,7 @@ class PythonRuntime:
             raise Stop(place)
         return tuple(from_bits(bits, kind) for bits, kind in zip(results, kinds))
 
-    def call(self, place, function, *args):
+    def call(self, place: int, function: Callable[..., tuple], *args: int | float) -> tuple:
         if self.depth >= self.context.limit:
             raise Stop(place)
         self.depth += 1
@@ -227,68 +249,68 @@ class PythonRuntime:
         finally:
             self.depth -= 1
 
-    def check(self, place, condition, *values):
+    def check(self, place: int, condition: int, *values: int | float) -> None:
         if not condition:
             raise Stop(place, 0, values)
 
-    def exact(self, place, value):
+    def exact(self, place: int, value: int) -> int:
         if not -_HALF <= value < _HALF:
             raise Stop(place)
         return value
 
-    def copy(self, place, dst, src, nbytes):
-        if place is None:
+    def copy(self, place: int, dst: int, src: int, nbytes: int) -> None:
+        if place < 0:
             ctypes.memmove(dst, src, nbytes)
         else:
             i = self.linked.places[place]
-            self.device(place, i.to or i.source, COPY, i.stream, dst, src, nbytes, copy_kind(i))
+            self.device(place, i.device, COPY, i.stream, dst, src, nbytes, copy_kind(i))
 
-    def take(self, place, nbytes):
+    def take(self, place: int, nbytes: int) -> int:
         """Memory of a device until the run ends, or for ever for an Output."""
         i = self.linked.places[place]
         return self.device(place, i.device, TAKE, 0 if isinstance(i, F.Output) else self.ctx, nbytes)
 
-    def give(self, place, ptr):
+    def give(self, place: int, ptr: int) -> None:
         self.device(place, self.linked.places[place].device, GIVE, self.ctx, ptr)
 
-    def poison(self, place, first, count):
+    def poison(self, place: int, first: int, count: int) -> None:
         for number in range(first, first + count):
             address, nbytes = self.context.table(2 * number), self.context.table(2 * number + 1)
             self.device(place, self.linked.places[place].device, POISON, 0, address, nbytes)
 
-    def push_device(self, place, tape, ptr, nbytes):
+    def push_device(self, place: int, tape: int, ptr: int, nbytes: int) -> None:
         self.push_scalar(place, tape, self.copied(place, ptr, nbytes))
 
-    def copied(self, place, ptr, nbytes):
+    def copied(self, place: int, ptr: int, nbytes: int) -> int:
         """A copy on the device of what lies at ptr there."""
         made = self.take(place, nbytes)
         self.device(place, self.linked.places[place].device, COPY, 0, made, ptr, nbytes, 2)
         return made
 
-    def tape(self, place):
+    def tape(self, place: int) -> int:
         found = self.shared.rt_tape_new(self.ctx)
         if not found:
             raise Stop(place)
         return found
 
-    def push(self, place, tape, pointer, nbytes):
+    def push(self, place: int, tape: int, pointer: int, nbytes: int) -> None:
         if self.shared.rt_tape_push(tape, pointer, nbytes):
             raise Stop(place, 1)
 
-    def push_scalar(self, place, tape, value):
+    def push_scalar(self, place: int, tape: int, value: int | float) -> None:
         if self.shared.rt_tape_push_scalar(tape, to_bits(value)):
             raise Stop(place, 1)
 
-    def pop(self, place, tape):
+    def pop(self, place: int, tape: int) -> int:
         found = self.shared.rt_tape_pop(tape)
         if not found:
             raise Stop(place)
         return found
 
-    def pop_scalar(self, place, tape, kind):
+    def pop_scalar(self, place: int, tape: int, kind: str) -> int | float:
         return from_bits(ctypes.c_int64.from_address(self.pop(place, tape)).value, kind)
 
-    def output(self, place, index, pointer, nbytes, *dims):
+    def output(self, place: int, index: int, pointer: int, nbytes: int, *dims: int) -> None:
         if self.linked.places[place].device is not None:     # the record holds a pointer to the pointer
             cell = (ctypes.c_int64 * 1)(self.copied(place, pointer, nbytes))
             pointer, nbytes = ctypes.addressof(cell), 8
@@ -302,22 +324,22 @@ _DEVICE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctyp
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
-def copy_kind(i):
+def copy_kind(i: F.Copy) -> int:
     """What a Copy between devices is: 0 from the CPU, 1 to the CPU, 2 on devices."""
     return 0 if i.source is None else 1 if i.to is None else 2
 
 
-def _name(flow):
+def _name(flow: F.Flow) -> str:
     """The name of a Flow's function."""
     return "flow_" + "".join(c if c.isalnum() else "_" for c in flow.name)
 
 
 class _SourcePrinter:
-    def __init__(self, linked, flow):
-        self.linked, self.flow, self.lines = linked, flow, []
-        self.indent = "    "
+    def __init__(self, linked: Linked, flow: F.Flow) -> None:
+        self.linked, self.flow, self.indent = linked, flow, "    "
+        self.lines: list[str] = []
 
-    def text(self):
+    def text(self) -> str:
         flow = self.flow
         params = "".join(f", r{p.register}" for p in flow.params)
         named = ", ".join(f"r{p.register} {p.name}" for p in flow.params if p.name)
@@ -327,26 +349,25 @@ class _SourcePrinter:
         self.block(flow.body)
         return "\n".join(self.lines)
 
-    def emit(self, text, comment=""):
+    def emit(self, text: str, comment: str = "") -> None:
         line = self.indent + text
         self.lines.append(f"{line:<48}  # {comment}" if comment else line)
 
-    def block(self, block, dsts=(), results=None):
+    def block(self, block: F.Block, dsts: F.Registers = ()) -> None:
         for i in block.instructions:
             self.instruction(i)
-        values = block.results if results is None else results
         if dsts:
-            self.emit(f"{_list(dsts)} = {_list(values)}")
+            self.emit(f"{_list(dsts)} = {_list(block.results)}")
 
-    def nested(self, block, dsts=()):
+    def nested(self, block: F.Block, dsts: F.Registers = ()) -> None:
         outer, self.indent = self.indent, self.indent + "    "
         self.block(block, dsts)
         if not block.instructions and not dsts:
             self.emit("pass")
         self.indent = outer
 
-    def instruction(self, i):
-        place = self.linked.place(i) if self.linked.is_place(i) else None
+    def instruction(self, i: F.Instruction) -> None:
+        place = self.linked.place(i) if self.linked.is_place(i) else -1
         location = getattr(getattr(i, "origin", None), "location", None)
         comment = str(location) if location is not None else ""
         if isinstance(i, F.Const):
@@ -380,8 +401,7 @@ class _SourcePrinter:
             elif self.linked.verify:
                 self.emit(f"rt.kill_static({site.first}, {site.count})", f"r{i.ptr}")
         elif isinstance(i, F.CallKernel):
-            extent = f", r{i.extent}, r{i.cost}" if i.extent is not None else ""
-            self.emit(f"rt.kernel({place}, {_tuple(i.kernel_args)}{extent})", f"{i.kernel.name}  {comment}".rstrip())
+            self.emit(f"rt.kernel({place}, {_tuple(i.kernel_args)}{_more(i.over)})", f"{i.kernel.name}  {comment}".rstrip())
         elif isinstance(i, F.Handle):
             index = self.linked.table_index(i)
             self.emit(f"r{i.dst}, = rt.python({place}{_more(i.sizes)})" if index is None else
@@ -421,24 +441,23 @@ class _SourcePrinter:
         elif isinstance(i, F.Return):
             self.emit(f"return {_tuple(i.values)}")
 
-    def dtype(self, dtype):
+    def dtype(self, dtype: DType) -> str:
         return f"rt.linked.dtypes[{dtype.name!r}]"
 
-    def alloc(self, i, place):
+    def alloc(self, i: F.Alloc, place: int) -> None:
         site = self.linked.site(self.flow, i.dst)
-        avoid = f", avoid={_tuple(site.avoid)}" if site.avoid else ""
+        avoid = f", {_tuple(site.avoid)}" if site.avoid else ""
         size = f"{i.size} bytes" if i.size is not None else ""
         if i.device is not None and not site.planned:
             self.emit(f"r{i.dst} = rt.take({place}, r{i.nbytes})", size)
         elif i.device is not None:
             self.emit(f"r{i.dst} = rt.chosen({site.first}, {site.count}, {_tuple(site.avoid)})", size)
         elif site.planned:
-            self.emit(f"r{i.dst} = rt.static({site.first}, {site.count}, r{i.nbytes}{avoid}, place={place})", size)
+            self.emit(f"r{i.dst} = rt.static({place}, {site.first}, {site.count}, r{i.nbytes}{avoid})", size)
         else:
-            self.emit(f"r{i.dst} = rt.alloc(slots, {site.slot}, {site.count}, r{i.nbytes}, {site.first}{avoid}, "
-                      f"place={place})", size)
+            self.emit(f"r{i.dst} = rt.alloc({place}, slots, {site.slot}, {site.count}, r{i.nbytes}, {site.first}{avoid})", size)
 
-    def while_(self, i):
+    def while_(self, i: F.While) -> None:
         if i.params:
             self.emit(f"{_list(i.params)} = {_list(i.inits)}")
         self.emit("while True:")
@@ -452,13 +471,13 @@ class _SourcePrinter:
             self.emit(f"{_list(i.dsts)} = {_list(i.params)}")
 
 
-def _list(registers):
+def _list(registers: Sequence[int]) -> str:
     return ", ".join(f"r{r}" for r in registers) + ("," if len(registers) == 1 else "")
 
 
-def _tuple(registers):
+def _tuple(registers: Sequence[int]) -> str:
     return f"({_list(registers)})"
 
 
-def _more(registers):
+def _more(registers: Sequence[int]) -> str:
     return "".join(f", r{r}" for r in registers)

@@ -15,13 +15,16 @@ A block of the pool is malloc'ed with a head of 64 bytes before its data: [nbyte
 pointer]. A tape is [base, length, capacity, next]; a record is its bytes, padded to 16, and 16 bytes with their
 number. LIFO order; a push may move the whole tape, which is why what was popped is valid until the next push only.
 """
+from __future__ import annotations
+
 import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from ...backend import narrow_floats
 from ...backend.low_python import source_of
-from ...backend.machine_code import c_address, compile_made
+from ...backend.machine_code import MachineCode, c_address, compile_made
 from ...common.lazy import LazyModule
 from ...common.sources import sources_hash
 
@@ -57,7 +60,7 @@ PLACES = {name: 8 * place for name, place in list(globals().items()) if name.isu
 PLACES |= {"NBYTES": -64, "CAPACITY": -56, "IN_USE": -48, "NEXT": -40, "RAW": -32}
 
 
-def _module():
+def _module() -> Any:
     """The module of the shared functions, with everything they use."""
     module = ir.Module("runtime")
     for name, build in scalar_ir.FLOAT_FUNCTIONS.items():
@@ -69,11 +72,11 @@ def _module():
     return module
 
 
-def _source():
+def _source() -> str:
     return source_of(__file__, "runtime_code")
 
 
-def symbols():
+def symbols() -> dict[str, int]:
     """{name: address} of what the shared functions use from outside."""
     return {name: c_address(c_name) for name, c_name in SYMBOLS.items()}
 
@@ -89,7 +92,7 @@ SIGNATURES: dict[str, tuple[Any, list]] = {
 }
 
 
-def external(module, name):
+def external(module: Any, name: str) -> Any:
     """One of SIGNATURES in a module of llvmlite; addresses are int64 there too."""
     result, arguments = SIGNATURES[name]
     types = {_I: words.WORD, _D: words.DOUBLE, None: words.NOTHING}
@@ -99,19 +102,21 @@ def external(module, name):
 class Runtime:
     """The shared functions of this process: `address[name]` for generated code, and as attributes for Python."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.code = runtime_code()
-        self.address = {name: self.code.address(name) for name in SIGNATURES}
-        for name, (result, arguments) in SIGNATURES.items():
-            setattr(self, name, ctypes.CFUNCTYPE(result, *arguments)(self.address[name]))
-        self.address.update(symbols())
-        for name in ("pow", "exp", "log", "sin", "cos", "tanh"):
-            arguments = [_D] * (2 if name == "pow" else 1)
-            setattr(self, name, ctypes.CFUNCTYPE(_D, *arguments)(c_address(name)))
+        self.address = {name: self.code.address(name) for name in SIGNATURES} | symbols()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if f"ml_{name}" not in SYMBOLS and name not in SIGNATURES:
+            raise AttributeError(name)
+        result, arguments = SIGNATURES.get(name, (_D, [_D] * (2 if name == "pow" else 1)))
+        function = ctypes.CFUNCTYPE(result, *arguments)(self.address[name if name in SIGNATURES else f"ml_{name}"])
+        setattr(self, name, function)
+        return function
 
 
 @functools.lru_cache(maxsize=None)
-def runtime_code():
+def runtime_code() -> MachineCode:
     """Its MachineCode, which may be compiled while Python goes on."""
     def make():
         return "runtime", str(_module()), set(SYMBOLS)
@@ -120,6 +125,6 @@ def runtime_code():
 
 
 @functools.lru_cache(maxsize=None)
-def runtime():
+def runtime() -> Runtime:
     """The one Runtime, compiled or loaded on first use."""
     return Runtime()

@@ -4,9 +4,10 @@ at.TABLE, at.POOL, ..: bytes from the beginning of the context; at.NBYTES, ..: b
 """
 # flake8: noqa: F821    the names of low Python
 # mypy: ignore-errors
+from __future__ import annotations
 
 
-def rt_floordiv(a, b):
+def rt_floordiv(a: int, b: int) -> int:
     """a // b as Python rounds it, 0 for b = 0."""
     if b == 0:
         return 0
@@ -16,23 +17,23 @@ def rt_floordiv(a, b):
     return a // b - (rest != 0 and (rest ^ b) < 0)
 
 
-def rt_mod(a, b):
+def rt_mod(a: int, b: int) -> int:
     if b == 0 or b == -1:
         return 0
     rest = a % b
     return rest + b if rest != 0 and (rest ^ b) < 0 else rest
 
 
-def rt_shl(a, b):
+def rt_shl(a: int, b: int) -> int:
     return a << b if b >= 0 and b < 64 else 0
 
 
-def rt_shr(a, b):
+def rt_shr(a: int, b: int) -> int:
     n = b if b >= 0 and b < 64 else 63
     return a >> n if a >= 0 else -1 - (-1 - a >> n)          # >> fills up with zeros
 
 
-def rt_trace(ctx, kind, number, offset, nbytes):
+def rt_trace(ctx: int, kind: int, number: int, offset: int, nbytes: int) -> int:
     length = load(ctx, at.TRACE_LENGTH)
     if length >= load(ctx, at.TRACE_CAPACITY):
         wanted = load(ctx, at.TRACE_CAPACITY) * 2
@@ -51,7 +52,7 @@ def rt_trace(ctx, kind, number, offset, nbytes):
     store(ctx, at.TRACE_LENGTH, length + 1)
 
 
-def _pointed(start, nbytes, avoid, navoid):
+def _pointed(start: int, nbytes: int, avoid: int, navoid: int) -> int:
     """1 if one of the pointers avoid[0..navoid) lies in [start, start + nbytes)."""
     i = 0
     while i < navoid:
@@ -62,7 +63,7 @@ def _pointed(start, nbytes, avoid, navoid):
     return 0
 
 
-def rt_static(ctx, first, count, nbytes, avoid, navoid):
+def rt_static(ctx: int, first: int, count: int, nbytes: int, avoid: int, navoid: int) -> int:
     row = load(ctx, at.TABLE) + first * 16
     number = first
     while number < first + count - 1 and _pointed(load(row), load(row, 8), avoid, navoid) != 0:
@@ -78,7 +79,7 @@ def rt_static(ctx, first, count, nbytes, avoid, navoid):
     return address
 
 
-def rt_kill_static(ctx, first, count):
+def rt_kill_static(ctx: int, first: int, count: int) -> int:
     row = load(ctx, at.TABLE) + first * 16
     number = first
     while number < first + count:
@@ -88,7 +89,7 @@ def rt_kill_static(ctx, first, count):
         row += 16
 
 
-def _release(ctx, data, number):
+def _release(ctx: int, data: int, number: int) -> int:
     store(data, at.IN_USE, 0)
     store(ctx, at.POOL_USED, load(ctx, at.POOL_USED) - load(data, at.CAPACITY))
     if load(ctx, at.VERIFY) != 0:
@@ -96,7 +97,7 @@ def _release(ctx, data, number):
         api.ml_memset(data, 255, load(data, at.NBYTES))
 
 
-def _fresh_block(ctx, nbytes):
+def _fresh_block(ctx: int, nbytes: int) -> int:
     """A new block of the pool, aligned to 64 bytes; 0 if there is no memory."""
     padded = (nbytes + 127) & -64
     raw = api.ml_malloc(padded + 128)
@@ -111,7 +112,7 @@ def _fresh_block(ctx, nbytes):
     return block
 
 
-def rt_alloc(ctx, slots, count, nbytes, avoid, navoid, number):
+def rt_alloc(ctx: int, slots: int, count: int, nbytes: int, avoid: int, navoid: int, number: int) -> int:
     if nbytes < 0:
         return 0
     slot = slots
@@ -149,7 +150,7 @@ def rt_alloc(ctx, slots, count, nbytes, avoid, navoid, number):
     return best
 
 
-def rt_kill(ctx, slots, count, number):
+def rt_kill(ctx: int, slots: int, count: int, number: int) -> int:
     i = 0
     while i < count:
         data = load(slots + i * 8)
@@ -159,7 +160,7 @@ def rt_kill(ctx, slots, count, number):
         i += 1
 
 
-def rt_end(ctx):
+def rt_end(ctx: int) -> int:
     tape = load(ctx, at.TAPES)
     while tape != 0:
         following = load(tape, 24)
@@ -174,7 +175,7 @@ def rt_end(ctx):
     store(ctx, at.POOL_USED, 0)
 
 
-def rt_clear(ctx):
+def rt_clear(ctx: int) -> int:
     block = load(ctx, at.POOL)
     while block != 0:
         following = load(block, at.NEXT)
@@ -184,7 +185,7 @@ def rt_clear(ctx):
     store(ctx, at.POOL_TOTAL, 0)
 
 
-def rt_tape_new(ctx):
+def rt_tape_new(ctx: int) -> int:
     tape = api.ml_malloc(32)
     if tape == 0:
         return 0
@@ -196,7 +197,7 @@ def rt_tape_new(ctx):
     return tape
 
 
-def rt_tape_push(tape, source, nbytes):
+def rt_tape_push(tape: int, source: int, nbytes: int) -> int:
     if nbytes < 0:
         return 1
     length = load(tape, 8)
@@ -219,13 +220,13 @@ def rt_tape_push(tape, source, nbytes):
     return 0
 
 
-def rt_tape_push_scalar(tape, value):
+def rt_tape_push_scalar(tape: int, value: int) -> int:
     cell = stack(1)
     store(cell, 0, value)
     return rt_tape_push(tape, cell, 8)
 
 
-def rt_tape_pop(tape):
+def rt_tape_pop(tape: int) -> int:
     length = load(tape, 8)
     if length == 0:
         return 0
@@ -235,7 +236,7 @@ def rt_tape_pop(tape):
     return load(tape) + start
 
 
-def rt_output(ctx, index, source, nbytes, dims, ndims):
+def rt_output(ctx: int, index: int, source: int, nbytes: int, dims: int, ndims: int) -> int:
     if nbytes < 0:
         return 1
     row = load(ctx, at.OUTPUTS) + index * at.OUTPUT_RECORD

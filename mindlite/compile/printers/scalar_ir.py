@@ -2,10 +2,13 @@
 
 Each function writes where an IRBuilder stands, and gives the value: an i64, which may be an address, or a double.
 """
+from __future__ import annotations
+
 from llvmlite import ir
 
 from ...backend.narrow_floats import is_narrow
 from ...backend.words import BIT, DOUBLE, NOTHING, POINTER, WORD, call
+from ...common.dtype import DType
 
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _PLAIN = {"and": "and_", "or": "or_"}                      # of others the IRBuilder has a method with their name
@@ -15,7 +18,7 @@ _CALLS = {"floordiv": "rt_floordiv", "mod": "rt_mod", "shl": "rt_shl", "shr": "r
           "fsqrt": "llvm.sqrt.f64"}
 
 
-def arith(b, op, x, y):
+def arith(b: ir.IRBuilder, op: str, x: ir.Value, y: ir.Value) -> ir.Value:
     """x op y"""
     floats = x.type == DOUBLE
     if op in _CALLS:
@@ -30,13 +33,13 @@ def arith(b, op, x, y):
     return getattr(b, _PLAIN.get(op, op))(x, y)
 
 
-def exact(b, op, x, y):
+def exact(b: ir.IRBuilder, op: str, x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value]:
     """(x op y, whether 64 bits do not hold it)"""
     made = getattr(b, f"s{op}_with_overflow")(x, y)
     return b.extract_value(made, 0), b.extract_value(made, 1)
 
 
-def unary(b, op, x):
+def unary(b: ir.IRBuilder, op: str, x: ir.Value) -> ir.Value:
     """op x"""
     if op in _CALLS:
         return call(b, _CALLS[op], x, result=x.type)
@@ -45,12 +48,12 @@ def unary(b, op, x):
             "itof": lambda: b.sitofp(x, DOUBLE), "fneg": lambda: b.fneg(x)}[op]()
 
 
-def _memory_type(dtype):
+def _memory_type(dtype: DType) -> ir.Type:
     floats = {"float64": DOUBLE, "float32": ir.FloatType(), "float16": ir.HalfType()}
     return floats[dtype.name] if dtype.is_float else ir.IntType(8 * dtype.itemsize)
 
 
-def load(b, dtype, address):
+def load(b: ir.IRBuilder, dtype: DType, address: ir.Value) -> ir.Value:
     """Element 0 at an address."""
     if is_narrow(dtype):
         return call(b, f"rt_load_{dtype.short}", address, result=DOUBLE)
@@ -62,7 +65,7 @@ def load(b, dtype, address):
     return (b.sext if dtype.kind == "i" else b.zext)(b.trunc(raw, ir.IntType(dtype.bits)), WORD)
 
 
-def store(b, dtype, address, value):
+def store(b: ir.IRBuilder, dtype: DType, address: ir.Value, value: ir.Value) -> None:
     """Element 0 at an address becomes value."""
     if is_narrow(dtype):
         call(b, f"rt_store_{dtype.short}", address, value, result=NOTHING)
@@ -79,21 +82,21 @@ def store(b, dtype, address, value):
 
 # ---- what takes more than an instruction: functions of the runtime, the same code for every printer
 
-def _remainder(b, x, y):
+def _remainder(b: ir.IRBuilder, x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value]:
     """(C's fmod; whether it is not 0 and its sign is not that of y)"""
     rest, zero = call(b, "ml_fmod", x, y, result=x.type), x.type(0.0)
     differ = b.icmp_signed("!=", b.fcmp_ordered("<", rest, zero), b.fcmp_ordered("<", y, zero))
     return rest, b.and_(differ, b.fcmp_ordered("!=", rest, zero))
 
 
-def _modulo(b, x, y):
+def _modulo(b: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
     """x % y as Python has it: 0 with the sign of y."""
     rest, apart = _remainder(b, x, y)
     signed = call(b, "llvm.copysign.f64", x.type(0.0), y, result=x.type)
     return b.select(b.fcmp_ordered("==", rest, x.type(0.0)), signed, b.select(apart, b.fadd(rest, y), rest))
 
 
-def _floor_quotient(b, x, y):
+def _floor_quotient(b: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
     """x // y as Python has it: x / y for y = 0, the nearest whole number below otherwise."""
     zero, one = x.type(0.0), x.type(1.0)
     rest, apart = _remainder(b, x, y)

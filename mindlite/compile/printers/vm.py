@@ -8,7 +8,10 @@ compiler.
 
 If and While become jumps, their results moves. `vm_file.py` writes tables to files.
 """
+from __future__ import annotations
+
 import functools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from ...common.errors import ValueRangeError
 from ...common.lazy import LazyModule
 from ...common.sources import sources_hash
 from .. import flow as F
+from ..link import Linked
 from . import runtime as R
 from .python import to_bits
 from .vm_table import NUMBER, OPCODES, OPERANDS
@@ -28,11 +32,11 @@ vm_machine = LazyModule("mindlite.compile.printers.vm_machine")
 class Table:
     """code: the vector; frame: numbers in the entry's frame."""
 
-    def __init__(self, code, frame):
+    def __init__(self, code: Sequence[int] | np.ndarray, frame: int) -> None:
         self.code, self.frame = np.ascontiguousarray(code, np.int64), frame
 
 
-def print_table(linked):
+def print_table(linked: Linked) -> Table:
     """The Table of a Linked program."""
     if linked.devices:
         raise ValueRangeError(f"the register machine runs on the CPU alone, this program on {linked.devices[0]} too",
@@ -51,7 +55,7 @@ def print_table(linked):
     return Table(code, frames[flows[0].name])
 
 
-def print_vm(linked):
+def print_vm(linked: Linked) -> str:
     """The table in words."""
     lines = []
     for at, name, operands in instructions([int(n) for n in print_table(linked).code]):
@@ -61,7 +65,7 @@ def print_vm(linked):
     return "\n".join(lines)
 
 
-def instructions(code):
+def instructions(code: list[int]) -> Iterator[tuple[int, str, list[int]]]:
     """(place, opcode, operands) of each instruction of a list of ints; IndexError or ValueError if it breaks off."""
     at = 0
     while at < len(code):
@@ -74,7 +78,7 @@ def instructions(code):
         at += length
 
 
-def _length(code, at):
+def _length(code: list[int], at: int) -> int:
     """How many numbers the instruction at that place takes."""
     name = OPCODES[code[at]]
     if name not in OPERANDS:
@@ -92,7 +96,7 @@ def _length(code, at):
 class _Writer:
     """Writes one Flow into `code`. After its registers the frame has slots, temporaries and two areas for lists."""
 
-    def __init__(self, linked, flow, code, calls):
+    def __init__(self, linked: Linked, flow: F.Flow, code: list[int], calls: list[tuple[int, str]]) -> None:
         self.linked, self.flow, self.code, self.calls = linked, flow, code, calls
         self.slots_at = len(flow.kinds)
         scratch = linked.scratch(flow)
@@ -101,22 +105,22 @@ class _Writer:
         self.results_at = self.args_at + scratch
         self.size = self.results_at + scratch
 
-    def emit(self, name, *operands):
+    def emit(self, name: str, *operands: int) -> None:
         self.code.append(NUMBER[name])
         self.code.extend(operands)
 
-    def write(self, is_entry):
+    def write(self, is_entry: bool) -> None:
         self.emit("enter", self.args_at, self.results_at)
         if is_entry:
             for n, param in enumerate(self.flow.params):
                 self.emit("param", param.register, n)
         self.block(self.flow.body)
 
-    def block(self, block):
+    def block(self, block: F.Block) -> None:
         for i in block.instructions:
             self.instruction(i)
 
-    def moves(self, dsts, values):
+    def moves(self, dsts: F.Registers, values: F.Registers) -> None:
         """dsts = values, all at once."""
         pairs = [(d, v) for d, v in zip(dsts, values) if d != v]
         if {d for d, _ in pairs} & {v for _, v in pairs}:
@@ -126,9 +130,9 @@ class _Writer:
         for d, v in pairs:
             self.emit("move", d, v)
 
-    def instruction(self, i):
+    def instruction(self, i: F.Instruction) -> None:
         linked = self.linked
-        place = linked.place(i) if linked.is_place(i) else None
+        place = linked.place(i) if linked.is_place(i) else -1
         if isinstance(i, F.Const):
             self.emit("const", i.dst, to_bits(i.value))
         elif isinstance(i, F.Data):
@@ -153,10 +157,7 @@ class _Writer:
                 self.emit("kill_static", site.first, site.count)
         elif isinstance(i, F.CallKernel):
             args, number = i.kernel_args, linked.kernel_number(i.kernel)
-            if i.extent is None:
-                self.emit("kernel", number, place, len(args), *args)
-            else:
-                self.emit("launch", number, place, len(args), i.extent, i.cost, *args)
+            self.emit("launch" if i.over else "kernel", number, place, len(args), *i.over, *args)
         elif isinstance(i, F.Handle):
             index = linked.table_index(i)
             if index is None:
@@ -192,7 +193,7 @@ class _Writer:
         elif isinstance(i, F.Return):
             self.emit("return", len(i.values), *i.values)
 
-    def alloc(self, i, place):
+    def alloc(self, i: F.Alloc, place: int) -> None:
         site = self.linked.site(self.flow, i.dst)
         if not site.planned:
             self.emit("alloc", i.dst, self.slots_at + site.slot, site.count, i.nbytes, site.first, place,
@@ -202,7 +203,7 @@ class _Writer:
         else:
             self.emit("static", i.dst, site.first, site.count, i.nbytes, place, len(site.avoid), *site.avoid)
 
-    def if_(self, i):
+    def if_(self, i: F.If) -> None:
         self.emit("jump_if_zero", i.cond, 0)
         to_other = len(self.code) - 1
         self.block(i.then)
@@ -214,7 +215,7 @@ class _Writer:
         self.moves(i.dsts, i.other.results)
         self.code[to_end] = len(self.code)
 
-    def while_(self, i):
+    def while_(self, i: F.While) -> None:
         self.moves(i.params, i.inits)
         head = len(self.code)
         self.block(i.cond)
@@ -228,7 +229,7 @@ class _Writer:
 
 
 @functools.lru_cache(maxsize=None)
-def machine():
+def machine() -> tuple[int, int, tuple]:
     """(address of vm_run, address of the launcher, objects to keep)"""
     shared = R.runtime()
 
@@ -239,7 +240,7 @@ def machine():
     return code.address("vm_run"), launch_address(), (code, shared)
 
 
-def load_vm(linked, table=None):
+def load_vm(linked: Linked, table: Table | None = None) -> tuple[int, tuple, dict[int, int]]:
     """(run, objects to keep, numbers for a context: {place: value}) of a Linked program; table: if made already."""
     table = table or print_table(linked)
     address, launcher, keep = machine()

@@ -1,9 +1,10 @@
 """What surrounds the register machine's switch (vm_machine.py): lists of registers, calls with frames. Low Python."""
 # flake8: noqa: F821    the names of low Python
 # mypy: ignore-errors
+from __future__ import annotations
 
 
-def vm_gather(numbers, frame, to, n):
+def vm_gather(numbers: int, frame: int, to: int, n: int) -> int:
     """to[0..n): the registers with these numbers."""
     i = 0
     while i < n:
@@ -11,7 +12,7 @@ def vm_gather(numbers, frame, to, n):
         i += 1
 
 
-def vm_scatter(numbers, frame, source, n):
+def vm_scatter(numbers: int, frame: int, source: int, n: int) -> int:
     """The registers with these numbers: source[0..n)."""
     i = 0
     while i < n:
@@ -19,7 +20,7 @@ def vm_scatter(numbers, frame, source, n):
         i += 1
 
 
-def vm_call(ctx, code, pc, size, ret, caller, args, params, n):
+def vm_call(ctx: int, code: int, pc: int, size: int, ret: int, caller: int, args: int, params: int, n: int) -> int:
     """Run from pc on with a frame of `size` numbers, into which go the values of `caller` that args name."""
     frame = api.ml_malloc(size * 8)
     if frame == 0:
@@ -38,5 +39,5 @@ def vm_call(ctx, code, pc, size, ret, caller, args, params, n):
     return status
 
 
-def vm_run(ctx):
+def vm_run(ctx: int) -> int:
     return vm_call(ctx, load(ctx, at.CODE), 0, load(ctx, at.FRAME), ctx + load(ctx, at.RESULTS) * 8, 0, 0, 0, 0)

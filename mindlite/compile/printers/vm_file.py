@@ -5,14 +5,20 @@ facts names what the table refers to: kernels, texts of errors, the storages of 
 polynomials over the entry's symbols. A damaged file does not have its digest (SHA-256). Of a crafted one every fact is
 checked here, and every index, size and jump of the table by `vm_verify.py`, before the first instruction runs.
 """
+from __future__ import annotations
+
 import hashlib
 import io
 import json
+import os
 import string
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...common.dim import Dim, Operation, Symbol
+from ...backend.kernel import Kernel
+from ...common.dim import Dim, Operation, Size, Symbol
 from ...common.dtype import dtype
 from ...common.errors import ArgumentError, InternalError, ValueRangeError
 from ...common.files import replacing
@@ -34,7 +40,7 @@ _UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Arit
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 
 
-def save_vm(linked, path):
+def save_vm(linked: Linked, path: str | os.PathLike) -> None:
     """Write a Linked program, atomically.
 
     raises : InternalError if it holds what a file cannot: a PythonSegment, a constant array, or a Check whose message is a
@@ -62,45 +68,45 @@ def save_vm(linked, path):
         np.savez(file, code=table.code, facts=text, digest=np.frombuffer(digest_of(table.code, text), np.uint8))
 
 
-def _opcodes():
+def _opcodes() -> str:
     """What tells a table with other opcodes, as one from before a dtype was added."""
     return hashlib.sha256(" ".join(OPCODES).encode()).hexdigest()[:16]
 
 
-def digest_of(code, facts):
+def digest_of(code: np.ndarray, facts: np.ndarray) -> bytes:
     """What tells a damaged file: a hash of its two vectors."""
     return hashlib.sha256(code.tobytes() + facts.tobytes()).digest()
 
 
-def _write_dim(size, numbers):
+def _write_dim(size: Size, numbers: dict[Symbol, int]) -> Any:
     if isinstance(size, int):
         return size
     return [[coefficient, [[_write_atom(atom, numbers), power] for atom, power in monomial]]
             for monomial, coefficient in size.terms.items()]
 
 
-def _write_atom(atom, numbers):
+def _write_atom(atom: Symbol | Operation, numbers: dict[Symbol, int]) -> Any:
     if isinstance(atom, Symbol):
         return numbers[atom]
     return [atom.op, _write_dim(atom.a, numbers), _write_dim(atom.b, numbers)]
 
 
-def _need(holds, text):
+def _need(holds: Any, text: str) -> None:
     if not holds:
         raise ValueRangeError(f"the file is damaged: {text}")
 
 
-def _int(value, low=0, high=_MOST):
+def _int(value: Any, low: int = 0, high: int = _MOST) -> int:
     _need(type(value) is int and low <= value <= high, f"{value!r:.40} is no number from {low} to {high}")
     return value
 
 
-def _text(value):
+def _text(value: Any) -> str:
     _need(type(value) is str, f"{value!r:.40} is no text")
     return value
 
 
-def _read_dim(written, symbols):
+def _read_dim(written: Any, symbols: tuple[Symbol, ...]) -> Size:
     if not isinstance(written, list):
         return _int(written, -_MOST)
     total = 0
@@ -112,7 +118,7 @@ def _read_dim(written, symbols):
     return total
 
 
-def _read_atom(written, symbols):
+def _read_atom(written: Any, symbols: tuple[Symbol, ...]) -> Dim:
     if not isinstance(written, list):
         return symbols[_int(written, 0, len(symbols) - 1)].dim
     op, a, b = written
@@ -120,7 +126,7 @@ def _read_atom(written, symbols):
     return Dim({((Operation(op, _read_dim(a, symbols), _read_dim(b, symbols)), 1),): 1})
 
 
-def _write_place(linked, i, number):
+def _write_place(linked: Linked, i: F.Instruction, number: int) -> dict[str, Any]:
     kinds = linked.kinds_of(number)
     if isinstance(i, F.PythonSegment):
         name = getattr(i.function, "__name__", i.function)
@@ -146,7 +152,7 @@ def _write_place(linked, i, number):
 class LinkedFile(Linked):
     """What a file says of its program, in the form of a Linked; the program itself is the table."""
 
-    def __init__(self, facts, kernels):
+    def __init__(self, facts: dict[str, Any], kernels: Mapping[str, Kernel]) -> None:
         def find(name):
             if _text(name) not in kernels:
                 given = ", ".join(kernels) or "none"
@@ -175,7 +181,7 @@ class LinkedFile(Linked):
         self._kinds = [(self._check_kinds(fact["reads"]), self._check_kinds(fact["writes"])) for fact in facts["places"]]
         for place, (reads, _) in zip(self.places, self._kinds):
             if isinstance(place, F.Check):
-                _check_message(place.message, len(reads) - 1)
+                _check_message(str(place.message), len(reads) - 1)
         kinds = ["f64" if kind == "f64" else "i64" for kind, _ in facts["params"]] + list(facts["returns"])
         params = tuple([F.Param(n, kind, param) for n, (kind, param) in enumerate(facts["params"])])
         outputs = tuple([i for i in self.places if isinstance(i, F.Output)])
@@ -189,15 +195,15 @@ class LinkedFile(Linked):
         self.outputs = 1 + max((i.index for i in outputs), default=-1)
 
     @staticmethod
-    def _check_kinds(kinds):
+    def _check_kinds(kinds: Any) -> tuple[str, ...]:
         _need(isinstance(kinds, list) and all(kind in _KINDS for kind in kinds), "a register is of no kind")
         return tuple(kinds)
 
     @staticmethod
-    def _size(size):
+    def _size(size: Size) -> Size:
         return _int(size) if isinstance(size, int) else size
 
-    def _place_of(self, fact):
+    def _place_of(self, fact: dict[str, Any]) -> F.Instruction:
         kind = fact["kind"]
         if kind == "Check":
             return F.Check(0, _text(fact["message"]))
@@ -209,11 +215,11 @@ class LinkedFile(Linked):
             return F.CallFlow((), _text(fact["flow"]), ())
         if kind == "Output":
             return F.Output(_int(fact["index"], 0, 1 << 12), 0, 0)
-        return {"Alloc": F.Alloc(_int(fact.get("dst", 0)), 0), "Handle": F.Handle(0, None, ()), "TapeNew": F.TapeNew(0),
+        return {"Alloc": F.Alloc(_int(fact.get("dst", 0)), 0), "Handle": F.Handle(0, Kernel("", 0), ()), "TapeNew": F.TapeNew(0),
                 "TapePush": F.TapePush(0, 0), "TapePop": F.TapePop(0, 0)}[kind]
 
 
-def _check_message(message, count):
+def _check_message(message: str, count: int) -> None:
     """A text whose fields are numbers below `count`, in no other form."""
     automatic = 0
     for _, field, form, conversion in string.Formatter().parse(message):
@@ -223,7 +229,7 @@ def _check_message(message, count):
             automatic += field == ""
 
 
-def read_vm(path, kernels):
+def read_vm(path: str | os.PathLike, kernels: Mapping[str, Kernel]) -> tuple[LinkedFile, Table]:
     """(LinkedFile, Table) of a file. kernels: {name: Kernel}.
 
     raises : ArgumentError if a kernel is missing; ValueRangeError if the file is damaged or of another format; OSError if it

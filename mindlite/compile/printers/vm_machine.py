@@ -6,6 +6,8 @@ A frame is the registers of one call of a Flow, then its slots for dynamic stora
 It is a plain switch in a loop; scalar instructions are the same IR as in native code (`scalar_ir.py`), storages the
 same functions.
 """
+from __future__ import annotations
+
 from llvmlite import ir
 
 from ...backend.low_python import source_of
@@ -20,7 +22,7 @@ from .vm_table import DTYPES, OPCODES, OPERANDS
 class _Machine:
     """Writes `vm(context, code, where it begins, frame, results)`: a loop around a switch, a case for each opcode."""
 
-    def __init__(self, module):
+    def __init__(self, module: ir.Module) -> None:
         function = ir.Function(module, ir.FunctionType(WORD, [WORD] * 5), "vm")
         function.linkage = "internal"
         self.ctx, self.code, start, self.frame, self.ret = function.args
@@ -48,51 +50,52 @@ class _Machine:
 class _Case:
     """Writes what one opcode does: `o(k)` its k-th operand, `r(k)` the register it names, `end(n)` goes on."""
 
-    def __init__(self, machine, builder):
+    def __init__(self, machine: _Machine, builder: ir.IRBuilder) -> None:
         self.machine, self.b = machine, builder
 
-    def address(self, base, number):
+    def address(self, base: ir.Value, number: int | ir.Value) -> ir.Value:
         """Where the word with a number lies from an address on."""
         return self.b.add(base, self.b.shl(word(number), word(3)))
 
-    def code_at(self, k, more=None):
+    def code_at(self, k: int, more: ir.Value | None = None) -> ir.Value:
         """The address of the operand number k, or k + more."""
         number = self.b.add(self.machine.pc, word(k))
         return self.address(self.machine.code, number if more is None else self.b.add(number, more))
 
-    def o(self, k):
+    def o(self, k: int) -> ir.Value:
         return read(self.b, self.machine.code, self.b.add(self.machine.pc, word(k)))
 
-    def r(self, k, kind="i64"):
+    def r(self, k: int, kind: str = "i64") -> ir.Value:
         return read(self.b, self.machine.frame, self.o(k), _type(kind))
 
-    def set(self, k, value):
+    def set(self, k: int, value: ir.Value) -> None:
         write(self.b, self.machine.frame, self.o(k), value)
 
-    def slot(self, number):
+    def slot(self, number: ir.Value) -> ir.Value:
         return self.address(self.machine.frame, number)
 
-    def area(self, slot):
+    def area(self, slot: ir.Value) -> ir.Value:
         return self.slot(self.b.load(slot, typ=WORD))
 
-    def call(self, name, *args, result=None):
+    def call(self, name: str, *args: int | ir.Value, result: ir.Type | None = None) -> ir.Value:
         return call(self.b, name, *args, result=result)
 
-    def gather(self, k, n, to):
+    def gather(self, k: int, n: ir.Value, to: ir.Value) -> None:
         """The registers whose numbers stand from operand k on, into memory."""
         self.call("vm_gather", self.code_at(k), self.machine.frame, to, n)
 
-    def scatter(self, k, more, source, n):
+    def scatter(self, k: int, more: ir.Value, source: ir.Value, n: ir.Value) -> None:
         """Memory into the registers whose numbers stand from operand k + more on."""
         self.call("vm_scatter", self.code_at(k, more), self.machine.frame, source, n)
 
-    def context(self, place):
+    def context(self, place: int) -> ir.Value:
         return read(self.b, self.machine.ctx, place)
 
-    def block(self):
+    def block(self) -> ir.Block:
         return self.machine.function.append_basic_block()
 
-    def fail_if(self, condition, place, status=0, values=None):
+    def fail_if(self, condition: ir.Value, place: ir.Value, status: int | ir.Value = 0,
+                values: tuple[int, ir.Value] | None = None) -> None:
         """Leave where a condition holds. values: (k, n) of the operands that a failed Check is told with"""
         m, b, failed, go_on = self.machine, self.b, self.block(), self.block()
         b.cbranch(condition, failed, go_on)
@@ -105,22 +108,22 @@ class _Case:
         b.branch(m.fail)
         b.position_at_end(go_on)
 
-    def fail_unless_zero(self, status, place):
+    def fail_unless_zero(self, status: ir.Value, place: ir.Value) -> None:
         self.fail_if(self.b.icmp_signed("!=", status, word(0)), place, status)
 
-    def fail_if_null(self, address, place):
+    def fail_if_null(self, address: ir.Value, place: ir.Value) -> None:
         self.fail_if(self.b.icmp_signed("==", address, word(0)), place)
 
-    def end(self, length, more=None):
+    def end(self, length: int, more: ir.Value | None = None) -> None:
         following = self.b.add(self.machine.pc, word(length))
         self.go(following if more is None else self.b.add(following, more))
 
-    def go(self, target):
+    def go(self, target: ir.Value) -> None:
         self.b.store(target, self.machine.following)
         self.b.branch(self.machine.loop)
 
 
-def _simple(c, name):
+def _simple(c: _Case, name: str) -> None:
     """The opcodes of scalars: arithmetic, load, store."""
     if name in F.ARITH:
         source = F.ARITH[name][0]
@@ -139,7 +142,7 @@ def _simple(c, name):
         c.end(3)
 
 
-def _special(c, name):
+def _special(c: _Case, name: str) -> None:
     """The opcodes that are not scalar arithmetic."""
     m, b = c.machine, c.b
     if name == "enter":
@@ -219,7 +222,7 @@ def _special(c, name):
         b.ret(word(0))
 
 
-def _storage(c, name):
+def _storage(c: _Case, name: str) -> None:
     ctx, args = c.machine.ctx, c.area(c.machine.args)
     if name == "static":
         first, count, nbytes, place, n = c.o(2), c.o(3), c.r(4), c.o(5), c.o(6)
@@ -234,7 +237,7 @@ def _storage(c, name):
     c.end(7 if name == "static" else 8, n)
 
 
-def _kernel(c, name):
+def _kernel(c: _Case, name: str) -> None:
     number, place, n, args = c.o(1), c.o(2), c.o(3), c.area(c.machine.args)
     kernel, length = read(c.b, c.context(R.KERNELS), number), 4 if name == "kernel" else 6
     c.gather(length, n, args)
@@ -246,7 +249,7 @@ def _kernel(c, name):
     c.end(length, n)
 
 
-def _call(c):
+def _call(c: _Case) -> None:
     m, b = c.machine, c.b
     target, size, place, n, ndsts = c.o(1), c.o(2), c.o(3), c.o(4), c.o(5)
     depth = c.context(R.DEPTH)
@@ -264,11 +267,11 @@ def _call(c):
     c.end(6, b.add(both, ndsts))
 
 
-def _type(kind):
+def _type(kind: str) -> ir.Type:
     return DOUBLE if kind == "f64" else WORD
 
 
-def print_machine():
+def print_machine() -> tuple[str, set[str]]:
     """(the machine's LLVM IR, the names that it uses from outside)."""
     module = ir.Module("machine")
     _Machine(module)

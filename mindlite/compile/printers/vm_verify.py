@@ -12,19 +12,26 @@ a number to one; nothing else can be read or written through, and not beyond the
 What no check before the run can know are sizes that are numbers of the run: how much a kernel reads follows from the
 numbers that it is given. A negative number of bytes is refused while it runs (runtime.py).
 """
-import functools
-from typing import Any
+from __future__ import annotations
 
+import functools
+from typing import Any, NoReturn
+
+from ...common.dim import Size
 from ...common.dtype import dtype
 from ...common.errors import ValueRangeError
 from .. import flow as F
+from ..link import Linked
 from . import runtime as R
-from .vm import instructions
+from .vm import Table, instructions
 from .vm_table import OPERANDS
 
 NUMBER, POINTER, POPPED, TAPE, MIXED = "number", "pointer", "popped pointer", "tape", "something else on each path"
 MOVED = "pointer moved by a number of the run"   # for kernels and copies alone
-_ANY_NUMBER = (NUMBER, None)
+Held = tuple[str, int | None]                    # what a register holds, and its value, the bytes behind it or the tape it is of
+State = dict[int, Held]                          # by register
+Instructions = dict[int, tuple[str, list[int], int]]
+_ANY_NUMBER: Held = (NUMBER, None)
 _KIND_OF_PLACE = {"static": "Alloc", "alloc": "Alloc", "kernel": "CallKernel", "launch": "CallKernel", "call": "CallFlow",
                   "check": "Check", "tape_new": "TapeNew", "tape_push": "TapePush", "tape_push_scalar": "TapePush",
                   "tape_pop": "TapePop", "tape_pop_scalar": "TapePop", "output": "Output",
@@ -36,21 +43,24 @@ class _Function:
     """One function of the table. code: {place: (name, operands, the next place)}; given: what its parameters hold, by register;
     gives: what it returns, None while no return has been reached."""
 
-    def __init__(self, start, code):
-        self.start, self.code, self.given, self.gives, self.callers = start, code, {}, None, set()
+    def __init__(self, start: int, code: Instructions) -> None:
+        self.start, self.code = start, code
+        self.given: State = {}
+        self.gives: list[Held] | None = None
+        self.callers: set[int] = set()
         name, (self.args_at, self.results_at), _ = code[start]
         self.room = self.results_at - self.args_at
         self.size = self.results_at + self.room
 
     @functools.cached_property
-    def slots(self):
+    def slots(self) -> set[int]:
         """The numbers of the frame that are slots of storages."""
         return {number for name, operands, _ in self.code.values() if name in ("alloc", "kill")
                 for slot, count in [operands[1:3] if name == "alloc" else operands[:2]]
                 for number in range(slot, slot + min(count, _LIMIT))}
 
 
-def verify_table(table, linked):
+def verify_table(table: Table, linked: Linked) -> None:
     """Check a Table against what its file says of the program, a LinkedFile.
 
     raises : ValueRangeError that names the place
@@ -59,19 +69,20 @@ def verify_table(table, linked):
 
 
 class _Verifier:
-    def __init__(self, code, frame, linked):
+    def __init__(self, code: list[int], frame: int, linked: Linked) -> None:
         self.code, self.frame, self.linked = code, frame, linked
-        self.at, self.name, self.waiting = 0, "", set()
+        self.at, self.name = 0, ""
+        self.waiting: set[int] = set()
         self.function: Any = None
 
-    def fail(self, text):
+    def fail(self, text: str) -> NoReturn:
         raise ValueRangeError(f"the table is damaged at {self.at}: {self.name} {text}")
 
-    def check(self, holds, text):
+    def check(self, holds: Any, text: str) -> None:
         if not holds:
             self.fail(text)
 
-    def run(self):
+    def run(self) -> None:
         """All checks."""
         self.functions = self.cut()
         entry = self.functions[0]
@@ -84,7 +95,7 @@ class _Verifier:
         while self.waiting:
             self.follow(self.functions[self.waiting.pop()])
 
-    def cut(self):
+    def cut(self) -> dict[int, _Function]:
         """{place: _Function}"""
         try:
             read = list(instructions(self.code))
@@ -102,7 +113,7 @@ class _Verifier:
 
     # ---------------------------------------------------------------- each instruction for itself
 
-    def structure(self, function, operands, following):
+    def structure(self, function: _Function, operands: list[int], following: int) -> None:
         """Indices that stand in the table itself."""
         name, linked, n = self.name, self.linked, 0
         words = [w for w in OPERANDS.get(name, "").split() if "*" not in w]
@@ -148,7 +159,8 @@ class _Verifier:
             self.fail("is in no file")
         elif name == "call":
             callee = self.functions.get(given["target"])
-            self.check(callee is not None and given["target"] != 0, f"calls {given['target']}")
+            if callee is None or callee is self.functions[0]:
+                self.fail(f"calls {given['target']}")
             self.check(given["frame"] == callee.size, f"makes a frame of {given['frame']} for one of {callee.size}")
             self.check(0 <= given["ndsts"] <= function.room, f"has {given['ndsts']} results")
             for number in operands[len(words) + n:len(words) + 2 * n]:
@@ -157,7 +169,7 @@ class _Verifier:
         for number in (*self.reads(operands, given, n), *self.writes(operands, given, n)):
             self.check(0 <= number < function.args_at and number not in slots, f"has the register {number}")
 
-    def reads(self, operands, given, n):
+    def reads(self, operands: list[int], given: dict[str, int], n: int) -> list[int]:
         """The registers whose values an instruction takes."""
         name, count = self.name, len(given)
         if name in F.ARITH:
@@ -170,7 +182,7 @@ class _Verifier:
             "src", "cond", "nbytes", "extent", "cost", "a", "b", "tape", "ptr", "value") or (word, name) == ("dst", "copy")]
         return singles + operands[count:count + n]
 
-    def writes(self, operands, given, n):
+    def writes(self, operands: list[int], given: dict[str, int], n: int) -> list[int]:
         """The registers that an instruction sets."""
         name = self.name
         if name in F.ARITH or name in F.UNARY or name.startswith("load."):
@@ -181,7 +193,7 @@ class _Verifier:
 
     # ---------------------------------------------------------------- along all paths
 
-    def follow(self, function):
+    def follow(self, function: _Function) -> None:
         """What the registers of a function hold at each place, until nothing changes."""
         self.function = function
         states, waiting = {function.start: dict(function.given)}, [function.start]
@@ -196,7 +208,7 @@ class _Verifier:
                     states[target] = after
                     waiting.append(target)
 
-    def step(self, operands, following, state):
+    def step(self, operands: list[int], following: int, state: State) -> list[int]:
         """Change `state` as the instruction does; the places that come after it."""
         name = self.name
         words = [w for w in OPERANDS.get(name, "").split() if "*" not in w]
@@ -251,10 +263,10 @@ class _Verifier:
             state[number] = made
         return [following]
 
-    def arithmetic(self, name, a, b):
+    def arithmetic(self, name: str, a: Held, b: Held) -> Held:
         kinds = a[0], b[0]
         if kinds == (NUMBER, NUMBER):
-            if None not in (a[1], b[1]) and name in ("add", "sub", "mul"):
+            if a[1] is not None and b[1] is not None and name in ("add", "sub", "mul"):
                 value = a[1] + b[1] if name == "add" else a[1] - b[1] if name == "sub" else a[1] * b[1]
                 return NUMBER, (value + 2 ** 63) % 2 ** 64 - 2 ** 63
             return _ANY_NUMBER
@@ -270,18 +282,18 @@ class _Verifier:
             return POINTER, left
         return POINTER, None
 
-    def pointer(self, value, nbytes):
+    def pointer(self, value: Held, nbytes: int | None) -> None:
         """Refuse what is no pointer, or one behind which there are less bytes."""
         self.check(value[0] in (POINTER, POPPED), f"uses a {value[0]} as a pointer")
         self.check(value[0] == POPPED or value[1] is None or nbytes is not None and nbytes <= value[1],
                    f"takes {'a number of the run' if nbytes is None else nbytes} bytes of {value[1]}")
 
-    def bytes(self, value):
+    def bytes(self, value: Held) -> int | None:
         """A number of bytes, None if it is not known."""
         self.check(value[0] == NUMBER and (value[1] is None or value[1] >= 0), f"uses a {value[0]} as a size")
         return value[1]
 
-    def tape(self, name, given, state):
+    def tape(self, name: str, given: dict[str, int], state: State) -> Held:
         if name == "tape_new":
             return TAPE, None
         self.check(state[given["tape"]][0] == TAPE, f"uses a {state[given['tape']][0]} as a tape")
@@ -295,7 +307,7 @@ class _Verifier:
                     state[number] = MIXED, None
         return (POPPED, given["tape"]) if name == "tape_pop" else _ANY_NUMBER
 
-    def called(self, given, operands, n, state, following):
+    def called(self, given: dict[str, int], operands: list[int], n: int, state: State, following: int) -> list[int]:
         callee, words = self.functions[given["target"]], len(given)
         args, params, results = operands[words:words + n], operands[words + n:words + 2 * n], operands[words + 2 * n:]
         values = {to: state[number] for to, number in zip(params, args)}
@@ -310,7 +322,7 @@ class _Verifier:
         state.update(zip(results, callee.gives))
         return [following]
 
-    def returned(self, values):
+    def returned(self, values: list[Held]) -> None:
         function = self.function
         if function.start == 0:
             self.check(len(values) == len(self.linked.returns), f"gives {len(values)} values")
@@ -323,14 +335,14 @@ class _Verifier:
             self.waiting |= function.callers
 
 
-def joined(a, b):
+def joined(a: State, b: State) -> State:
     """What registers hold where two paths meet."""
     return {number: _either(a[number], b[number]) for number in a.keys() & b.keys()}
 
 
-def _either(a, b):
+def _either(a: Held, b: Held) -> Held:
     return a if a == b else (a[0], None) if a[0] == b[0] else (MIXED, None)
 
 
-def _known(size):
+def _known(size: Size) -> int | None:
     return size if isinstance(size, int) else None
