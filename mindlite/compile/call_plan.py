@@ -8,26 +8,37 @@
 
 The interpreters: Python (`plain_call.py`), generated Python (`quick.py`), machine code (`short_plan.py`); design/calls.md.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backend import python_entry
-from ..common.device import target_device
+from ..common.device import Device, target_device
 from ..common.dim import Symbol
+from ..common.tensor import Tensor
 from ..infer.results import Result
-from .signature import ScalarSpec, numbers_in, specs_in
+from ..infer.values import Place
+from ..mindir.constraints import Constraint
+from ..mindir.graph import FuncGraph, Parameter
+from .executable import Executable
+from .lower import Lowered
+from .pipeline import Compiled
+from .guards import Guard
+from .signature import ScalarSpec, Signature, numbers_in, specs_in
 
 
 class Held(NamedTuple):
     """A Tensor that is no argument, and what its elements were when the plan was made. lies: a Device or Placement, or None"""
-    tensor: Any
-    dtype: Any
-    shape: tuple
+    tensor: Tensor
+    dtype: np.dtype
+    shape: tuple[int, ...]
     lies: Any
 
 
-def lies_at(elements):
+def lies_at(elements: Any) -> Any:
     """The Device or Placement of elements; None for this process' own on the CPU."""
     return None if isinstance(elements, np.ndarray) else getattr(elements, "placement", None) or elements.device
 
@@ -55,20 +66,21 @@ class CallPlan:
 
     calls counts its runs by Python, generated or not; all else but `executable` stays as it is.
     """
-    signature: Any = None
-    constraints: tuple = ()
-    guards: tuple = ()
-    device: Any = None
-    scalars: frozenset = frozenset()
-    containers: tuple = ()
-    places: tuple = ()
-    differentiated: tuple = ()
-    changes: tuple = ()
-    updates: tuple = ()
+    signature: Signature = ()
+    constraints: Sequence[Constraint] = ()
+    guards: Sequence[Guard] = ()
+    device: Device | None = None
+    scalars: frozenset[int] = frozenset()
+    containers: Sequence[int] = ()
+    places: Sequence[Place] = ()
+    differentiated: Sequence[int] = ()
+    changes: Sequence[tuple[Any, Any]] = ()
+    updates: Sequence[tuple[Tensor | int, int]] = ()
     has_effects = False
     calls = 0
 
-    def __init__(self, executable, lowered, graph, arguments, symbols, parts=None):
+    def __init__(self, executable: Executable, lowered: Lowered, graph: FuncGraph, arguments: Sequence[Parameter],
+                 symbols: dict[Symbol, tuple[int, int | None]], parts: dict[int, tuple] | None = None) -> None:
         """arguments: the parameters of the graph that a call gives, in order; parts: None where ranks share nothing"""
         self.shared, self.parts = parts is not None, parts or {}
         self.executable, self.results, self.symbols = executable, lowered.outputs, symbols
@@ -86,11 +98,11 @@ class CallPlan:
         self.meets_python = executable.linked.has_python or any(step[0] == "object" for step in self.steps)
         self.output: Any = tuple([Result(number) for number in range(len(self.results))])
 
-    def sizes(self, arrays):
+    def sizes(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The values of `symbols` for these arguments, a tuple."""
         return tuple([arrays[n] if axis is None else arrays[n].shape[axis] for n, axis in self.symbols.values()])
 
-    def why_not_known(self):
+    def why_not_known(self) -> str:
         """Why there is no KnownCall of it; "" where there is."""
         executable = self.executable
         if self.shared:
@@ -107,7 +119,7 @@ class CallPlan:
             return "a number among the parameters"
         return ""
 
-    def why_not_fast(self):
+    def why_not_fast(self) -> str:
         """Why there is no fast path of calling the function; "" where there may be one."""
         if self.differentiated:
             return "hooks of its arguments are looked for"
@@ -120,9 +132,9 @@ class CallPlan:
         return self.why_not_known()
 
 
-def function_plan(signature, compiled):
+def function_plan(signature: Signature, compiled: Compiled) -> CallPlan:
     """The CallPlan of a function that was compiled for a signature."""
-    made, symbols = compiled.specialised, dict[Symbol, tuple]()
+    made, symbols = compiled.specialised, dict[Symbol, tuple[int, int | None]]()
     for number, spec in enumerate(specs_in(signature)):
         for axis, size in enumerate(getattr(spec, "shape", ())):
             if isinstance(size, Symbol):

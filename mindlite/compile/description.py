@@ -12,6 +12,8 @@ objects hold, dtypes and sizes of Tensors. A value that cannot be described rais
 
 The idea of naming what is depended on by what was read of it: Mitchell 2012 (Shake), Bazel's action inputs.
 """
+from __future__ import annotations
+
 import enum
 import functools
 import linecache
@@ -19,7 +21,9 @@ import re
 import sys
 import types
 from collections import OrderedDict, deque
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType
+from typing import Any, Union
 
 import numpy as np
 
@@ -36,6 +40,7 @@ hashlib = LazyModule("hashlib")
 SMALL = 64                       # elements of a Tensor that is no Parameter, which a graph may hold as numbers
 STANDARD = frozenset(sys.stdlib_module_names) | {"builtins", "numpy", "ml_dtypes", "mindlite"}
 OF_THIS_PROCESS = {"id", "hash"}
+Json = Union[None, bool, int, float, str, list, dict[str, Any]]
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -43,15 +48,15 @@ class NotCacheable(Exception):
     """Something has no description. args[0]: what, for `explain`."""
 
 
-def named(module, qualname):
+def named(module: str | None, qualname: str | None) -> Any:
     """What stands under a name in a module that is loaded, None if nothing does."""
-    found = sys.modules.get(module)
+    found: Any = sys.modules.get(module or "")
     for part in (qualname or "").split("."):
         found = getattr(found, part, None)
     return found
 
 
-def is_standard(module):
+def is_standard(module: str | None) -> bool:
     """True for modules whose version is part of every key: mindlite, NumPy, the standard library."""
     return (module or "").partition(".")[0] in STANDARD and module != "__main__"
 
@@ -59,17 +64,19 @@ def is_standard(module):
 class Description:
     """The objects described so far: `objects` by number, `numbers` by identity."""
 
-    def __init__(self):
-        self.objects, self.numbers, self.digests = [], {}, {}
+    def __init__(self) -> None:
+        self.objects: list[Any] = []
+        self.numbers: dict[int, int] = {}
+        self.digests: dict[int, str] = {}
 
-    def enter(self, value):
+    def enter(self, value: Any) -> int:
         """The number of an object, which is given one if it has none."""
         number = self.numbers.setdefault(id(value), len(self.objects))
         if number == len(self.objects):
             self.objects.append(value)
         return number
 
-    def of(self, value):
+    def of(self, value: Any) -> Json:
         """The description of a value."""
         cls = type(value)
         if value is None or cls is int or cls is str:
@@ -88,13 +95,13 @@ class Description:
                 return describe(self, value)
         return self.instance(value)
 
-    def all(self, values):
+    def all(self, values: Iterable[Any]) -> list:
         """The descriptions of some values."""
         return [self.of(v) for v in values]
 
     # -- code
 
-    def function(self, f):
+    def function(self, f: FunctionType) -> list:
         """A function of Python. The variables around it are entered, so that guards can name them."""
         ours = is_framework(f.__code__.co_filename)
         description = ["function", f.__module__, f.__qualname__, self.enter(f.__globals__)]
@@ -121,7 +128,7 @@ class Description:
                     description.append([name, self.of(value)])
         return description
 
-    def digest(self, code, namespace=None):
+    def digest(self, code: CodeType, namespace: dict[str, Any] | None = None) -> str:
         """A hash of a code object, its constants, its lines, and (of a file) of the text of those lines."""
         if id(code) not in self.digests:
             if not is_framework(code.co_filename) and OF_THIS_PROCESS & set(code.co_names):
@@ -137,7 +144,7 @@ class Description:
             self.digests[id(code)] = hashlib.sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()
         return self.digests[id(code)]
 
-    def _constant(self, value):
+    def _constant(self, value: Any) -> str | tuple:
         if isinstance(value, types.CodeType):
             return self.digest(value)
         if isinstance(value, frozenset):
@@ -146,9 +153,9 @@ class Description:
             return "tuple", [self._constant(v) for v in value]
         return type(value).__name__, repr(value)
 
-    def cls(self, cls):
+    def cls(self, cls: type) -> list:
         """A class: a known one by name, a user's with the code of its methods and its plain attributes."""
-        description = ["class", cls.__module__, cls.__qualname__]
+        description: list = ["class", cls.__module__, cls.__qualname__]
         if not cls.__flags__ & HEAP_TYPE or is_standard(cls.__module__):
             if named(cls.__module__, cls.__qualname__) is not cls and cls.__flags__ & HEAP_TYPE:
                 raise NotCacheable(f"the class {cls.__qualname__} is not to be found by its name")
@@ -163,7 +170,7 @@ class Description:
 
     # -- data
 
-    def content(self, value):
+    def content(self, value: Any) -> list:
         """What a container holds."""
         if isinstance(value, np.ndarray):
             if value.dtype.hasobject:
@@ -171,9 +178,9 @@ class Description:
             return [value.dtype.name, *value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
         if isinstance(value, dict):
             return [[self.of(k), self.of(v)] for k, v in value.items()]
-        return value.hex() if isinstance(value, bytearray) else self.all(value)
+        return [value.hex()] if isinstance(value, bytearray) else self.all(value)
 
-    def tensor(self, value):
+    def tensor(self, value: Tensor) -> list:
         """A Tensor: what it is; its elements only where a graph may hold them."""
         kept = value.__dict__
         if kept.get(ROOT) or any(ref() is not None for ref in kept.get(VIEWS, ())):
@@ -184,11 +191,11 @@ class Description:
             description.append(value.init_data().host_array.tobytes().hex())
         return description
 
-    def structure(self, cell):
+    def structure(self, cell: Any) -> list:
         """All that a Cell holds."""
         return [[name, self.of(value)] for name, value in sorted(cell.__dict__.items()) if name != "_version"]
 
-    def instance(self, value):
+    def instance(self, value: Any) -> list:
         """Any other object."""
         cls = type(value)
         ours = (cls.__module__ or "").startswith("mindlite.")
@@ -207,7 +214,7 @@ class Description:
             return description
         raise NotCacheable(f"a {cls.__module__}.{cls.__qualname__} has no description")
 
-    def state(self, value):
+    def state(self, value: Any) -> list:
         """What an object of mindlite holds."""
         held = dict(getattr(value, "__dict__", {}))
         for base in type(value).__mro__:
@@ -217,7 +224,7 @@ class Description:
         return [[name, self.of(held[name])] for name in sorted(held)]
 
 
-def _names(code):
+def _names(code: CodeType) -> set[str]:
     """The global names that a code object, or one inside, may read."""
     found = set(code.co_names)
     for constant in code.co_consts:
@@ -226,40 +233,41 @@ def _names(code):
     return found
 
 
-def _last_line(code):
+def _last_line(code: CodeType) -> int:
     lines = [line for _, _, line in code.co_lines() if line is not None]
     inner = [_last_line(c) for c in code.co_consts if isinstance(c, types.CodeType)]
     return max([code.co_firstlineno, *lines, *inner])
 
 
-def _builtin(description, f):
+def _builtin(description: Description, f: Any) -> list:
     owner = f.__self__
     if owner is None or isinstance(owner, types.ModuleType):
         return ["builtin", f.__module__, f.__qualname__]
     return ["bound", description.of(owner), f.__name__]
 
 
-def _ufunc(description, f: np.ufunc):
+def _ufunc(description: Description, f: np.ufunc) -> list:
     if getattr(np, f.__name__, None) is not f:
         raise NotCacheable(f"the ufunc {f.__name__} is not NumPy's")
     return ["ufunc", f.__name__]
 
 
-def _primitive(description, prim: Any):
+def _primitive(description: Description, prim: Any) -> list:
     name = prim.name
     if PRIMITIVES.get(name) is not prim:
         raise NotCacheable(f"an operator of one's own, {name}")
     return ["primitive", name]
 
 
-def _refuse(what):
+def _refuse(what: str) -> Callable[[Description, Any], Json]:
     def describe(description, value):
         raise NotCacheable(what)
     return describe
 
 
 # values: what is equal is the same; objects: each is itself
-VALUES = {
+Describe = Callable[[Description, Any], Json]
+VALUES: dict[type, Describe] = {
     bool: lambda d, v: ["bool", int(v)],
     float: lambda d, v: ["float", repr(v)],
     complex: lambda d, v: ["complex", repr(v)],
@@ -280,15 +288,14 @@ VALUES = {
     Symbol: _refuse("a size that is declared outside of the function"),
     Dim: _refuse("a size that is declared outside of the function"),
 }
-OBJECTS: dict = {
+OBJECTS: dict[type, Describe] = {
     types.FunctionType: Description.function,
     types.CodeType: lambda d, v: ["code", d.digest(v)],
     types.BuiltinFunctionType: _builtin,
     np.ufunc: _ufunc,
-    **{kind: lambda d, v: [type(v).__name__, *d.content(v)] for kind in (list, dict, set, OrderedDict, deque)},
-    bytearray: lambda d, v: ["bytearray", d.content(v)],
+    **{kind: lambda d, v: [type(v).__name__, *d.content(v)] for kind in (list, dict, set, OrderedDict, deque, bytearray)},
 }
-KINDS = (
+KINDS: tuple[tuple[type, Describe], ...] = (
     (type, Description.cls),
     (types.ModuleType, lambda d, v: ["module", v.__name__]),
     (Tensor, Description.tensor),

@@ -16,6 +16,8 @@ taken; its guards watch on, as those of a variant that was compiled here. That i
 A file holds text and arrays, nothing that is executed but the names of object code, of kernels and of the Flow; its checksum
 is looked at, and one that is damaged is reported and made anew. It is written under another name and renamed.
 """
+from __future__ import annotations
+
 import copy
 import functools
 import json
@@ -24,12 +26,14 @@ import platform
 import struct
 import time
 import types
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import gast
 import ml_dtypes
 import numpy as np
 
+from ..backend.kernel import Kernel
 from ..backend.machine_code import machine_name
 from ..backend.target import current
 from ..common.config import SWITCHES, config
@@ -49,13 +53,16 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
 from ..parallel.partition import WISH
 from . import flow as F
-from .description import Description, NotCacheable, is_standard, named
+from .description import Description, Json, NotCacheable, is_standard, named
 from .executable import Executable, thread_arenas
 from .flow_text import DTYPES, Missing, Reader, Writer
-from .guards import current_value
+from .guards import Guard, current_value
 from .lower import Lowered
 from .pipeline import Compiled, compile_function
-from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec, TreeSpec
+from .signature import ObjectSpec, SameSpec, ScalarSpec, Signature, TensorSpec, TreeSpec
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 log, pathlib, hashlib = LazyModule("mindlite.common.log"), LazyModule("pathlib"), LazyModule("hashlib")
 VERSION = 3
@@ -67,7 +74,7 @@ NOT_THE_SAME = (NotCacheable, MindliteError, AttributeError, LookupError, TypeEr
 FRAMEWORKS_OWN = (("mindlite.ops.generator", "generator_state"),)        # state of the framework's that graphs read
 
 
-def compile_or_restore(function, args, kwargs, signature, **options):
+def compile_or_restore(function: Any, args: tuple, kwargs: dict[str, Any], signature: Signature, **options: Any) -> Compiled:
     """`pipeline.compile_function`, or what it once gave for the same: a Compiled.
 
     signature : that of the arguments;  options: those of compile_function
@@ -96,12 +103,12 @@ def compile_or_restore(function, args, kwargs, signature, **options):
     return compiled
 
 
-def is_split(param):
+def is_split(param: Any) -> bool:
     """True for a Parameter that ranks split between them, in memory or for computing."""
     return isinstance(param, Tensor) and (param.placement is not None or WISH in param.__dict__)
 
 
-def unsuited(options):
+def unsuited(options: dict[str, Any]) -> str | None:
     """Why a function is not looked for on the disk, None if it is; "" where the user wants none."""
     if not config.keep_flows or not config.cache_dir:
         return ""
@@ -118,7 +125,7 @@ def unsuited(options):
 
 
 @functools.lru_cache(maxsize=None)
-def versions():
+def versions() -> list[Json]:
     """What decides about the result besides the function: mindlite's sources, libraries, interpreter, processor."""
     return [VERSION, sources_hash(), folder_hash(os.path.dirname(gast.__file__)), platform.python_version(),
             platform.python_implementation(), np.__version__, ml_dtypes.__version__, machine_name()]
@@ -127,9 +134,10 @@ def versions():
 class Question:
     """A function, the kinds of its arguments and how it is compiled, described."""
 
-    def __init__(self, function, signature, options):
+    def __init__(self, function: Any, signature: Signature, options: dict[str, Any]) -> None:
         description = Description()
-        self.symbols, self.function, self.options = [], function, options
+        self.function, self.options = function, options
+        self.symbols: list[Symbol] = []
         switches = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
         asked = [versions(), current().key, switches,
                  description.of(function), self.signature(description, signature),
@@ -139,7 +147,7 @@ class Question:
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
         self.folder = pathlib.Path(config.cache_dir) / f"flows-{VERSION}" / key[:2] / key
 
-    def signature(self, description, spec):
+    def signature(self, description: Description, spec: Any) -> Json:
         """A signature as lists; its Symbols by number."""
         if isinstance(spec, TensorSpec):
             return ["tensor", spec.dtype.name, [self.symbol(s) if isinstance(s, Symbol) else s for s in spec.shape],
@@ -156,14 +164,14 @@ class Question:
             return ["tuple", *[self.signature(description, s) for s in spec]]
         return description.of(spec)
 
-    def symbol(self, symbol):
+    def symbol(self, symbol: Symbol) -> list[Json]:
         """A Symbol of the signature: its number among them."""
         if symbol not in self.symbols:
             self.symbols.append(symbol)
         return ["symbol", self.symbols.index(symbol), symbol.name if symbol.name != f"s{symbol.number}" else "",
                 symbol.lo, symbol.hi]
 
-    def again(self):
+    def again(self) -> Description:
         """A Description in which the function and its arguments are described, nothing else yet."""
         description = Description()
         begun = self.description
@@ -173,14 +181,14 @@ class Question:
 
     # -- looking
 
-    def answers(self):
+    def answers(self) -> list[Path]:
         """The files of the folder, newest first."""
         try:
             return sorted(self.folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)
         except OSError:                                      # one was taken away while we looked: there are none
             return []
 
-    def restore(self, path, compiling):
+    def restore(self, path: Path, compiling: Callable[[], Compiled]) -> Compiled | None:
         """The Compiled in a file; None if it is for other objects, or cannot be used."""
         found = read(path)
         if found is None:
@@ -200,7 +208,7 @@ class Question:
         return None
 
     @staticmethod
-    def read_again(description, guards):
+    def read_again(description: Description, guards: Iterable[list]) -> list[Guard] | None:
         """The guards of this process, None if something is not as it was when the file was written."""
         made = []
         for kind, owner, name, wanted in guards:
@@ -214,7 +222,8 @@ class Question:
             made.append((kind, owner, name, value))
         return made
 
-    def build(self, description, guards, text, data, compiling):
+    def build(self, description: Description, guards: list[Guard], text: dict[str, Any], data: bytes,
+              compiling: Callable[[], Compiled]) -> Compiled:
         """The Compiled that a file describes."""
         made: list = []
         reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
@@ -247,7 +256,7 @@ class Question:
 
     # -- storing
 
-    def store(self, compiled):
+    def store(self, compiled: Compiled) -> str:
         """Write a Compiled; why it is not cached, "" if it is."""
         try:
             description = self.again()
@@ -262,7 +271,7 @@ class Question:
         return ""
 
     @staticmethod
-    def describe_guards(description, guards):
+    def describe_guards(description: Description, guards: Iterable[Guard]) -> list[list]:
         """[kind, owner, name, description] of each guard, in an order in which every owner is known."""
         made, waiting = [], list(guards)
         while waiting:
@@ -279,7 +288,7 @@ class Question:
             waiting = later
         return made
 
-    def text(self, description, guards, compiled):
+    def text(self, description: Description, guards: list[list], compiled: Compiled) -> tuple[dict[str, Any], list[np.ndarray]]:
         """(what is written as JSON, the arrays behind it)."""
         specialised, lowered, graph, executable = compiled.specialised, compiled.lowered, compiled.graph, compiled.executable
         if specialised.constraints or specialised.places or specialised.sites or specialised.keys:
@@ -322,7 +331,7 @@ class Question:
 
 # ---------------------------------------------------------------- what is read, and who holds it
 
-def observed(description, kind, owner, name, guard=None):
+def observed(description: Description, kind: str, owner: Any, name: str, guard: Guard | None = None) -> tuple[Json, Any]:
     """(description of what is read, the value of the guard); guard: describe what this one has read."""
     if kind == "protocol":
         answer = owner.__mindir__() if guard is None else guard[3][1]
@@ -336,7 +345,7 @@ def observed(description, kind, owner, name, guard=None):
     return description.of(value), value
 
 
-def locate(description, value):
+def locate(description: Description, value: Any) -> int | list[str] | None:
     """How another process comes by an object: its number, or where the framework keeps it; None if there is no way."""
     if id(value) in description.numbers:
         return description.numbers[id(value)]
@@ -354,7 +363,7 @@ def locate(description, value):
     return ["named", module, name]
 
 
-def name_of(description, value):
+def name_of(description: Description, value: Any) -> int | list[str]:
     """The same. raises : NotCacheable where there is no way"""
     place = locate(description, value)
     if place is None:
@@ -362,7 +371,7 @@ def name_of(description, value):
     return place
 
 
-def found_as(description, place):
+def found_as(description: Description, place: int | list[str]) -> Any:
     """The object of this process that `locate` has named."""
     if isinstance(place, int):
         return description.objects[place]
@@ -373,7 +382,7 @@ def found_as(description, place):
     return value
 
 
-def kernels_in(program):
+def kernels_in(program: F.Program) -> list[Kernel]:
     """The kernels of a program as a Writer numbers them: by their first use."""
     return list(dict.fromkeys(i.kernel for flow in program.all_flows() for i in F.walk(flow.body)
                               if isinstance(i, (F.CallKernel, F.Handle))))
@@ -381,7 +390,7 @@ def kernels_in(program):
 
 # ---------------------------------------------------------------- files
 
-def arrays_of(kinds, data):
+def arrays_of(kinds: Iterable[list], data: bytes) -> list[np.ndarray]:
     """The constant arrays that stand behind the text, each with memory of its own."""
     made, at = [], 0
     for name, *shape in kinds:
@@ -392,7 +401,7 @@ def arrays_of(kinds, data):
     return made
 
 
-def read(path):
+def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
     """(the text, the bytes behind it) of a file; None where it is gone or damaged."""
     try:
         data = path.read_bytes()
@@ -409,7 +418,7 @@ def read(path):
     return json.loads(data[head + 8:head + 8 + length]), data[head + 8 + length:]
 
 
-def write(folder, text, arrays):
+def write(folder: Path, text: dict[str, Any], arrays: Iterable[np.ndarray]) -> None:
     """Write a file under the hash of what it depends on; where there are too many, the oldest go."""
     encoded = json.dumps(text, separators=(",", ":")).encode()
     body = struct.pack("<q", len(encoded)) + encoded + b"".join(a.tobytes() for a in arrays)

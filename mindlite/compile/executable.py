@@ -8,36 +8,42 @@ needs. Each thread keeps its own contexts, and a run inside a run (from a Python
 never share memory. A thread has one arena for each depth of runs, which grows to the largest instance seen; an
 *instance* is a tuple of entry sizes, and its table of addresses and handles is made once.
 """
+from __future__ import annotations
+
 import ctypes
 import itertools
 import mmap
 import operator
+import os
 import struct
 import sys
 import threading
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 
+from ..backend.kernel import Kernel
 from ..backend.launcher import default_threads
 from ..common.config import config
-from ..common.device import FAILED, driver_of
+from ..common.device import FAILED, Device, driver_of
 from ..common.dim import evaluate
 from ..common.errors import InexactError, InternalError, MindliteError, Passed, Signal, ValueRangeError, fault, user_location
 from ..common.tracebacks import passed_through
 from ..common.events import emit
+from ..common.location import Location
 from ..common.recent import Recent
 from ..common.storage import Buffer, adopted
 from . import flow as F
 from .flow_verify import verify as verify_program
 from .hoist import hoist_checks
 from .link import KeptLinked, Linked
-from .memory import ALIGNMENT, plan
+from .memory import ALIGNMENT, MemoryPlan, plan
 from .printers import runtime as R
 from .printers.native import compile_native, native_ir
 from .printers.python import load_python, print_python, to_bits
-from .printers.vm import load_vm, print_vm
+from .printers.vm import Table, load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
 from .python_calls import PythonCall
 
@@ -47,7 +53,8 @@ MAX_HANDLES, FEWEST = 1024, 16  # handles of library kernels that a context reme
 _NUMBERS = ctypes.POINTER(ctypes.c_int64)
 _SEGMENT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, _NUMBERS, _NUMBERS)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-_contexts: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # address: Context, for the Python printer
+Numbers = Union[ctypes.Array, ctypes._Pointer]                          # of int64
+_contexts: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDictionary()  # by address, for the Python printer
 
 
 class Executable:
@@ -61,7 +68,7 @@ class Executable:
     raises  : InternalError if the program is not well formed
     """
 
-    def __init__(self, program, printer=None, verify=None):
+    def __init__(self, program: F.Program, printer: str | None = None, verify: bool | None = None) -> None:
         verify_program(program)
         planned, memory = plan(hoist_checks(program))
         if not memory.symbols:                           # while kernels are still being compiled
@@ -69,7 +76,8 @@ class Executable:
         self._start(Linked(planned, memory, config.verify if verify is None else verify), printer or config.printer)
 
     @classmethod
-    def restored(cls, program, memory, needs, file, printer):
+    def restored(cls, program: F.Program, memory: MemoryPlan, needs: dict[str, Any], file: str | None,
+                 printer: str | None) -> Executable:
         """The Executable of a program that another process has made.
 
         program, memory, needs, file: `linked.program`, `plan`, `linked.run_needs()` and `object_file` there
@@ -78,9 +86,11 @@ class Executable:
         self._start(KeptLinked(program, memory, config.verify, needs), printer or config.printer, file=file)
         return self
 
-    def _start(self, linked, printer, table=None, file=None):
+    def _start(self, linked: Linked, printer: str, table: Table | None = None, file: str | None = None) -> None:
         self.linked, self.printer, self.plan = linked, printer, linked.plan
-        self.name, self.places = linked.program.entry.name, {}
+        self.name = linked.program.entry.name
+        self.places: dict[int, int] = {}
+        self._entry: Callable[[int], int]
         if printer == "native":
             self.address, self._keep, self.places = compile_native(linked, file)
             self._entry = _RUN(self.address)
@@ -102,18 +112,18 @@ class Executable:
         self._specs = {spec.index: spec for spec in linked.program.outputs}
         self._local = threading.local()
         self.cleans_up, self._elsewhere = linked.cleans_up, bool(linked.devices)
-        self.trace = []
+        self.trace: list[tuple[str, int, int, int]] = []
 
     @property
-    def object_file(self):
+    def object_file(self) -> str | None:
         """The name of its machine code on the disk; None where it is not cached."""
         return self._keep[0].file if self.printer == "native" else None
 
-    def source(self):
+    def source(self) -> str:
         """The program as this printer writes it: LLVM IR, the table in words, or Python."""
         return {"native": native_ir.print_native, "vm": print_vm, "python": print_python}[self.printer](self.linked)
 
-    def run(self, params):
+    def run(self, params: Sequence[int | float]) -> tuple[tuple[int | float, ...], dict[int, Any]]:
         """Run once.
 
         params : pointers and ints as int, floats as float, in the order of the entry's params
@@ -146,29 +156,29 @@ class Executable:
                 context.end()
             free.append(context)
 
-    def results(self, context):
+    def results(self, context: Context) -> tuple[int | float, ...]:
         """What the entry returned in the run of a context, a tuple."""
         return self._unpack.unpack_from(context.array, self._results_at)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write the program as a table to an .npz file that `load` runs without a compiler; see printers/vm_file.py."""
         save_vm(self.linked, path)
 
     @classmethod
-    def load(cls, path, kernels):
+    def load(cls, path: str | os.PathLike, kernels: Mapping[str, Kernel]) -> Executable:
         """The Executable in a file that `save` wrote, run by the register machine. kernels: {name: Kernel} it calls."""
         self = cls.__new__(cls)
         linked, table = read_vm(path, kernels)
         self._start(linked, "vm", table)
         return self
 
-    def failure(self, context):
+    def failure(self, context: Context) -> BaseException:
         """The exception for what the context says of the failed run."""
         error, again = self._error(context)
         _threads.ending = Ending(id(error), again, context.called_python)
         return error
 
-    def _error(self, context):
+    def _error(self, context: Context) -> tuple[BaseException, bool]:
         """(the exception, whether Python is to make the call again)"""
         place, status = int(context.array[R.FAIL_SITE]), int(context.array[R.FAIL_STATUS])
         if context.error is not None:
@@ -197,7 +207,7 @@ class Executable:
             return error, instruction.again
         return self._failed(instruction, status, context, location), False
 
-    def _failed(self, instruction, status, context, location):
+    def _failed(self, instruction: F.Instruction, status: int, context: Context, location: Location | None) -> Exception:
         """The exception of an instruction that reports a failure of its own."""
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
@@ -216,16 +226,17 @@ class Executable:
         return MemoryError(f"{self.name}: no memory for {type(instruction).__name__}")
 
 
-def _getter(positions):
+def _getter(positions: list[int]) -> Callable[[Sequence[Any]], tuple]:
     """params -> tuple of those at the positions."""
     if len(positions) > 1:
         return operator.itemgetter(*positions)
     if positions:
-        return lambda params, position=positions[0]: (params[position],)
+        position, = positions
+        return lambda params: (params[position],)
     return lambda params: ()
 
 
-def _value(context, place, kind):
+def _value(context: Context, place: int, kind: str) -> int | float:
     return struct.unpack_from("=d" if kind == "f64" else "=q", context.array, 8 * place)[0]
 
 
@@ -236,19 +247,20 @@ class Arenas:
     """
     __slots__ = ("depth", "buffers", "touched", "elsewhere")
 
-    def __init__(self):
-        self.depth, self.touched = -1, None
+    def __init__(self) -> None:
+        self.depth = -1
+        self.touched: tuple[threading.Thread, np.ndarray] | None = None
         self.buffers: list[np.ndarray | None] = [None]
-        self.elsewhere = {}                                  # {(Device, depth): Buffer}
+        self.elsewhere: dict[tuple[Device, int], Buffer] = {}          # by device and depth
 
-    def on(self, device, nbytes):
+    def on(self, device: Device, nbytes: int) -> Buffer:
         """The Buffer that is the arena of the current depth on another device, grown to nbytes."""
         found = self.elsewhere.get((device, self.depth))
         if found is None or found.nbytes < nbytes + ALIGNMENT or found.driver is not driver_of(device):
             found = self.elsewhere[device, self.depth] = Buffer(device, nbytes + ALIGNMENT)
         return found
 
-    def touch(self, nbytes):
+    def touch(self, nbytes: int) -> None:
         """Have a thread touch the arena of the next run while Python goes on, where that run needs a larger one.
 
         The first touch of memory costs the system more than the work of a first run does: it clears each page, and a virtual
@@ -267,7 +279,7 @@ class Arenas:
         thread.start()
         self.touched = thread, pages
 
-    def at_least(self, nbytes):
+    def at_least(self, nbytes: int) -> np.ndarray:
         """The arena of the current depth, grown to nbytes; a larger one is another array."""
         if self.touched is not None:
             thread, pages = self.touched
@@ -293,27 +305,27 @@ class Ending(NamedTuple):
     begun: bool
 
 
-def as_raised(error):
+def as_raised(error: BaseException) -> BaseException:
     """What to raise for an exception out of a run: itself, if the run has ended with it; else it is a fault."""
     expected = isinstance(error, (MindliteError, Signal, MemoryError)) or ending_of(error) is not None
     return error if expected else fault(error, "run", user_location)
 
 
 class _Threads(threading.local):
-    def __init__(self):
+    def __init__(self) -> None:
         self.arenas, self.ending = Arenas(), Ending(0, False, False)
 
 
 _threads = _Threads()
 
 
-def ending_of(error):
+def ending_of(error: BaseException) -> Ending | None:
     """How a run of this thread ended with `error`, which was just caught: an Ending; None if no run did."""
     found = _threads.ending
     return found if found.error == id(error) else None
 
 
-def thread_arenas():
+def thread_arenas() -> Arenas:
     """The arenas of this thread."""
     return _threads.arenas
 
@@ -321,16 +333,20 @@ def thread_arenas():
 class Context:
     """The memory of one run at a time: the vector, the table of each instance, the arena that the tables point into."""
 
-    def __init__(self, executable):
+    def __init__(self, executable: Executable) -> None:
         linked, entry = executable.linked, executable.linked.program.entry
         self.executable, self.linked = executable, linked
         self.array: Any = np.zeros(R.PARAMS + len(entry.params) + len(linked.returns) + 1, np.int64)
         self.address = self.array.ctypes.data
         self.words = self.array.data                     # the same numbers, read and written as Python's
-        self.sizes, self.instances = None, Recent()
+        self.instances = Recent()
+        self.sizes: tuple[int, ...] | None = None
         self.current: Any = None
-        self.buffer, self.handles, self.elsewhere = None, {}, {}
-        self.error, self.traces, self.called_python = None, linked.verify, False
+        self.buffer: np.ndarray | None = None
+        self.handles: dict[tuple[int, tuple[int, ...]], Any] = {}
+        self.elsewhere: dict[Device, Buffer] = {}
+        self.error: BaseException | None = None
+        self.traces, self.called_python = linked.verify, False
         self.runtime = R.runtime()
         self.limit = min(sys.getrecursionlimit(), STACK // linked.frame_bytes)
         self.array[R.LIMIT], self.array[R.VERIFY] = self.limit, linked.verify
@@ -342,10 +358,10 @@ class Context:
             self.array[R.OUTPUTS] = self.outputs.ctypes.data
         for place, number in executable.places.items():
             self.array[place] = number
-        self._release = weakref.finalize(self, _free_context, self.array, self.address, getattr(self, "outputs", None))
+        weakref.finalize(self, _free_context, self.array, self.address, getattr(self, "outputs", None))
         _contexts[self.address] = self
 
-    def enter(self, sizes):
+    def enter(self, sizes: tuple[int, ...]) -> None:
         """Make the instance of these entry sizes the current one; those that came last are remembered."""
         if len(self.handles) > MAX_HANDLES:             # of sizes that data decides
             self.handles.clear()
@@ -355,7 +371,7 @@ class Context:
             self.instances.clear()
             self.buffer = buffer
             self.array[R.ARENA] = -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
-        bases = {None: int(self.array[R.ARENA])}
+        bases: dict[Device | None, int] = {None: int(self.array[R.ARENA])}
         for device, peak, _ in layout.elsewhere:
             there = _threads.arenas.on(device, peak)
             if there is not self.elsewhere.get(device):
@@ -367,9 +383,9 @@ class Context:
             numbers = []
             for storage, offset, size in zip(self.linked.plan.storages if layout.elsewhere else itertools.repeat(None),
                                              layout.offsets, layout.sizes):
-                numbers += [bases[storage and storage.device] + offset, size]
+                numbers += [bases[storage.device if storage else None] + offset, size]
             env = dict(zip(self.linked.plan.symbols, sizes))
-            handles = [h.kernel.prepare(tuple([evaluate(d, env) for d in h.dims])) for h in self.linked.handles]
+            handles = [h.kernel.prepare(tuple([evaluate(d, env) for d in h.dims or ()])) for h in self.linked.handles]
             numbers += [handle.address for handle in handles]
             most = min(self.linked.plan.most, max(FEWEST, MAX_HANDLES // (len(handles) or 1)))
             found = self.instances.put(sizes, (np.array(numbers or [0], np.int64), handles), most)
@@ -377,31 +393,31 @@ class Context:
         self.current, self.sizes = found[0], sizes
         self.array[R.TABLE] = found[0].ctypes.data
 
-    def handle(self, kernel, sizes):
+    def handle(self, kernel: Kernel, sizes: tuple[int, ...]) -> int:
         """The address of what kernel.prepare makes for these sizes, which data has decided."""
         key = (id(kernel), sizes)
         if key not in self.handles:
             self.handles[key] = kernel.prepare(sizes)
         return self.handles[key].address
 
-    def table(self, index):
+    def table(self, index: int) -> int:
         """A number of the current instance's table."""
         return int(self.current[index])
 
     @staticmethod
-    def param_place(number):
+    def param_place(number: int) -> int:
         """Where a parameter stands in the vector."""
         return R.PARAMS + number
 
-    def params(self):
+    def params(self) -> tuple[int | float, ...]:
         """The parameters of the current run."""
         return self.executable._pack.unpack_from(self.array, 8 * R.PARAMS)
 
-    def segment(self, place, args, results):
+    def segment(self, place: int, args: Numbers, results: Numbers) -> int:
         """Call the Python function of a place: 0, or 1 if it raised; the exception is kept for the end of the run."""
         instruction, reads, writes = self.linked.segments[place]
         try:
-            values = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
+            values: list[Any] = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
             if isinstance(instruction, F.Handle):
                 given: Any = (self.handle(instruction.kernel, tuple(values)),)
             else:
@@ -422,7 +438,7 @@ class Context:
             return 1
         return 0
 
-    def take_outputs(self):
+    def take_outputs(self) -> dict[int, Any]:
         """{index: array} of the Outputs of this run; the arrays own their memory."""
         taken: dict[int, Any] = {}
         for index, record in enumerate(self.outputs):
@@ -431,18 +447,17 @@ class Context:
                 continue
             record[0] = 0
             dims = tuple(int(n) for n in record[3:3 + ndims])
-            array = np.asarray(_NativeMemory(pointer, nbytes))
+            array: Any = np.asarray(_NativeMemory(pointer, nbytes))
             spec = self.executable._specs.get(index)
-            if spec is not None and spec.device is not None:  # the bytes are the address of what lies there
-                address = int(np.frombuffer(array, np.int64)[0])
-                taken[index] = adopted(spec.device, address, dims, spec.dtype.numpy)
-                continue
             if spec is not None and spec.dtype is not None:
-                array = array.view(spec.dtype.numpy).reshape(dims)
+                if spec.device is None:
+                    array = array.view(spec.dtype.numpy).reshape(dims)
+                else:                                        # the bytes are the address of what lies there
+                    array = adopted(spec.device, int(np.frombuffer(array, np.int64)[0]), dims, spec.dtype.numpy)
             taken[index] = array
         return taken
 
-    def end(self):
+    def end(self) -> None:
         """Free what the run left, hand over its trace, and give back a pool that is much larger than was needed."""
         array = self.array
         if self.traces:
@@ -461,24 +476,24 @@ class Context:
         words[R.POOL_PEAK] = 0
 
 
-def _from_bits(bits, kind):
+def _from_bits(bits: int, kind: str) -> int | float:
     return struct.unpack("=d", struct.pack("=q", bits))[0] if kind == "f64" else bits
 
 
 class _Segment:
     """The callback of a context, without keeping it alive."""
 
-    def __init__(self, context):
-        self.context = context
+    def __init__(self, context: weakref.ref[Context]) -> None:
+        self.context: Callable[[], Any] = context
 
-    def __call__(self, place, args, results):
+    def __call__(self, place: int, args: Numbers, results: Numbers) -> int:
         return self.context().segment(place, args, results)
 
 
 class _NativeMemory:
     """malloc'ed bytes as an array; freed when no array uses them."""
 
-    def __init__(self, pointer, nbytes):
+    def __init__(self, pointer: int, nbytes: int) -> None:
         self.__array_interface__ = {"data": (pointer, False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
         weakref.finalize(self, _free, pointer)
 
@@ -486,7 +501,7 @@ class _NativeMemory:
 _free = ctypes.CFUNCTYPE(None, ctypes.c_int64)(R.c_address("free"))
 
 
-def _free_context(array, address, outputs):
+def _free_context(array: np.ndarray, address: int, outputs: np.ndarray | None) -> None:
     """Give back the native memory of a context that nobody uses any more."""
     shared = R.runtime()
     shared.rt_end(address)

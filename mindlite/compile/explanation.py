@@ -13,14 +13,40 @@ The first line counts the graphs and what Python runs. Then comes all that Pytho
 each variant with the reason for it. `details` adds the stages' seconds and sizes, the library kernels, unrolled loops, and
 the operators that stand in no fused kernel.
 """
+from __future__ import annotations
+
 import collections
+from collections.abc import Iterable
+from typing import Protocol
 
+from ..backend.kernel import Kernel
 from ..common.device import name_of
-from .flow import CallKernel, Copy
-from .reasons import show_call
+from ..common.location import Location
+from ..infer.fallback import Site
+from .flow import CallKernel, Copy, Instruction
+from .reasons import Reason, show_call
+from .signature import Signature, Trees
+from .variant import Variant
 
 
-def explain(f, details=False):
+class Explained(Protocol):
+    """What is read of a JitFunction."""
+    name: str
+    names: tuple[str, ...]
+    variants: list[Variant]
+    history: list[tuple[Variant, Reason]]
+    trees: Trees
+    in_python: dict[Signature, tuple[Location | None, str, bool]]
+    refused: dict[Location | None, tuple[str, int]]
+    run_twice: dict[Location | None, tuple[str, int]]
+    runs_in_python: int
+    met_hooks: int
+
+    def kernels(self, variant: Variant) -> list[Kernel]:
+        """The kernels of a variant."""
+
+
+def explain(f: Explained, details: bool = False) -> str:
     """The text about a JitFunction.
 
     details : add stages, nodes, kernels, libraries, unrolled loops, and what was not fused and why
@@ -47,14 +73,14 @@ def explain(f, details=False):
     return "\n".join(lines)
 
 
-def headline(f, in_python):
+def headline(f: Explained, in_python: list[str]) -> str:
     """How many graphs and calls there are, and whether Python runs anything."""
     n = len(f.variants)
     graphs = f"{n} graph{'' if n == 1 else 's'}, {sum(v.calls for v in f.variants)} call(s)" if n else "no graph"
     return f"{f.name}: {graphs}; {'Python runs what is listed below' if in_python else 'nothing runs in Python'}"
 
 
-def python_lines(f):
+def python_lines(f: Explained) -> list[str]:
     """All that Python runs: whole calls, calls that ran again, statements between parts of a graph."""
     lines = []
     for signature, (location, reason, _) in f.in_python.items():
@@ -73,13 +99,14 @@ def python_lines(f):
     return lines
 
 
-def site_lines(sites):
+def site_lines(sites: Iterable[Site]) -> list[str]:
     """Lines on Python code in graphs: where, what, why, what it has cost, what to do."""
-    found: dict = {}
+    found: dict[tuple[Location | None, str, str], tuple[int, float]] = {}
     for site in sites:
         runs, seconds = found.get((site.location, site.reason, site.cure), (0, 0.0))
         found[site.location, site.reason, site.cure] = runs + site.runs, seconds + site.seconds
-    lines, before = [], None
+    lines: list[str] = []
+    before = None
     for (location, reason, cure), (runs, seconds) in found.items():
         place, text = str(location or "somewhere"), location.source().strip() if location is not None else ""
         if place != before:
@@ -90,7 +117,7 @@ def site_lines(sites):
     return lines
 
 
-def variant_lines(f, number, variant):
+def variant_lines(f: Explained, number: int, variant: Variant) -> list[str]:
     """What a variant is for, why it was compiled, and what its user did not get as wanted."""
     compiled = variant.compiled
     lines = [f"  variant {number}: {show_call(variant.signature, f.names)}",
@@ -105,7 +132,7 @@ def variant_lines(f, number, variant):
     return lines + [f"    {location or 'somewhere'}: {note}" for location, note in compiled.notes]
 
 
-def detail_lines(f, variant):
+def detail_lines(f: Explained, variant: Variant) -> list[str]:
     """How a variant was made and of what."""
     compiled = variant.compiled
     seconds = ", ".join(f"{stage} {t:.3f}" for stage, t in compiled.seconds.items())
@@ -119,7 +146,7 @@ def detail_lines(f, variant):
     return lines + [f"    {line}" for line in compiled.alone]
 
 
-def copy_lines(places):
+def copy_lines(places: Iterable[Instruction]) -> list[str]:
     """Which copies go between devices, and the lines that cause them."""
     lines = []
     for copy in places:
@@ -132,7 +159,7 @@ def copy_lines(places):
     return lines
 
 
-def library_lines(places):
+def library_lines(places: Iterable[Instruction]) -> list[str]:
     """Which library kernels are launched, at how many places, and why these."""
     kernels = [place.kernel for place in places if isinstance(place, CallKernel) and place.kernel.why]
     counted = collections.Counter((kernel.name, kernel.why) for kernel in kernels)

@@ -528,7 +528,7 @@ def show(flow: Flow) -> str:
     params = ", ".join(f"%{p.register} {p.name}: {p.kind}{_on(p.device)}".replace("  ", " ").replace(" :", ":")
                        for p in flow.params)
     lines = [f"flow {flow.name}({params}) {{"]
-    _show_block(flow.body, flow, "  ", lines, "yield")
+    _show_block(flow.body, "  ", lines, "yield")
     return "\n".join([*lines, "}"])
 
 
@@ -536,20 +536,20 @@ def _registers(registers: Registers) -> str:
     return ", ".join(f"%{r}" for r in registers)
 
 
-def _show_block(block: Block, flow: Flow, indent: str, lines: list[str], word: str) -> None:
+def _show_block(block: Block, indent: str, lines: list[str], word: str) -> None:
     for instruction in block.instructions:
-        line, comment = indent + head(instruction, flow), _comment(instruction)
+        line, comment = indent + head(instruction), _comment(instruction)
         lines.append(f"{line:<44}  # {comment}" if comment else line)
         if isinstance(instruction, If):
-            _show_block(instruction.then, flow, indent + "  ", lines, "yield")
+            _show_block(instruction.then, indent + "  ", lines, "yield")
             if instruction.other.instructions or instruction.other.results:
                 lines.append(f"{indent}}} else {{")
-                _show_block(instruction.other, flow, indent + "  ", lines, "yield")
+                _show_block(instruction.other, indent + "  ", lines, "yield")
             lines.append(f"{indent}}}")
         elif isinstance(instruction, While):
-            _show_block(instruction.cond, flow, indent + "  ", lines, "test")
+            _show_block(instruction.cond, indent + "  ", lines, "test")
             lines.append(f"{indent}}} do {{")
-            _show_block(instruction.body, flow, indent + "  ", lines, "next")
+            _show_block(instruction.body, indent + "  ", lines, "next")
             lines.append(f"{indent}}}")
     if block.results:
         lines.append(f"{indent}{word} {_registers(block.results)}")
@@ -570,7 +570,7 @@ def _in(stream: int) -> str:
     return f" stream {stream}" if stream else ""
 
 
-def head(i: Instruction, flow: Flow) -> str:
+def head(i: Instruction) -> str:
     """The first line of an instruction, as text."""
     into = f"{_registers(i.writes)} = " if i.writes else ""
     if isinstance(i, Const):

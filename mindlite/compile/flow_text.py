@@ -10,8 +10,11 @@ has no such form (the user's Python code in a segment, a message made at run tim
 Bodies of Flows and the lifetimes of storages are read when somebody looks at them: machine code and addresses are
 enough to run, and most of the text is these.
 """
+from __future__ import annotations
+
 import dataclasses
 import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,7 @@ from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, Abstrac
 from ..mindir.primitive import PRIMITIVES, Primitive, find_primitive
 from . import flow as F
 from . import memory
-from .description import NotCacheable
+from .description import Json, NotCacheable
 from .python_calls import Evaluation, Failure, Objects, PythonCall
 
 RECORDS = {cls.__name__: cls for cls in (
@@ -46,15 +49,18 @@ class Writer:
 
     symbols: those that the reader has too, in this order;   other: writes what has no form here
     """
-    other: Any = None
+    other: Callable[[Any], Json] | None = None
 
-    def __init__(self, symbols=()):
-        self.tables: dict = {"kernels": [], "locations": [], "symbols": []}
-        self.arrays, self.numbers, self.alive, self.bytes = [], {}, [], 0
+    def __init__(self, symbols: Iterable[Symbol] = ()) -> None:
+        self.tables: dict[str, list] = {"kernels": [], "locations": [], "symbols": []}
+        self.arrays: list[np.ndarray] = []
+        self.numbers: dict[tuple[str, Any], int] = {}
+        self.alive: list[Any] = []
+        self.bytes = 0
         for symbol in symbols:
             self.numbered("symbols", symbol, None)
 
-    def numbered(self, table, key, entry):
+    def numbered(self, table: str, key: Any, entry: Callable[[], Json] | Json) -> int:
         """The number of something in a table; entry: what it is there, if it is new."""
         found = self.numbers.setdefault((table, key), len(self.tables[table]))
         if found == len(self.tables[table]):
@@ -62,7 +68,7 @@ class Writer:
             self.alive.append(key)
         return found
 
-    def write(self, value: Any):
+    def write(self, value: Any) -> Json:
         """The text of a value."""
         cls = type(value)
         if value is None or cls is int or cls is str:
@@ -116,27 +122,27 @@ class Writer:
             raise NotCacheable(f"a {cls.__qualname__} in the program")
         return self.other(value)
 
-    def place(self, location):
+    def place(self, location: Location) -> int:
         """The number of a Location."""
         return self.numbered("locations", (location, location.cell), lambda: self.record(location))
 
     @staticmethod
-    def is_error(value):
+    def is_error(value: functools.partial) -> bool:
         """True for a mindlite error of known texts."""
         return isinstance(value, functools.partial) and not value.keywords and all(
             isinstance(a, str) for a in value.args) and getattr(errors, value.func.__name__, None) is value.func
 
-    def record(self, value):
+    def record(self, value: Any) -> list[Json]:
         """A dataclass: its name and its fields."""
         return [type(value).__name__, *[self.write(getattr(value, f.name)) for f in dataclasses.fields(value)]]
 
-    def kernel(self, kernel):
+    def kernel(self, kernel: Kernel) -> list[Json]:
         """A kernel: how another process comes by it."""
         if kernel.recipe is None:
             raise NotCacheable(f"the kernel {kernel.name} is of this process alone")
         return [kernel.name, kernel.cost, self.write(kernel.recipe)]
 
-    def array(self, value):
+    def array(self, value: np.ndarray) -> list[Json]:
         """A constant array, which stands behind the text, once."""
         if ("arrays", id(value)) in self.numbers:
             return ["array", self.numbers["arrays", id(value)]]
@@ -159,8 +165,10 @@ class Reader:
     source: number of a kernel -> its text;   others: {kind: reads what `other` of the Writer wrote}
     """
 
-    def __init__(self, tables, arrays, symbols=(), source=None):
-        self.arrays, self.objects, self.source, self.others = arrays, Objects(), source, {}
+    def __init__(self, tables: dict[str, list], arrays: list[np.ndarray], symbols: Iterable[Symbol] = (),
+                 source: Callable[[int], str] = str) -> None:
+        self.arrays, self.objects, self.source = arrays, Objects(), source
+        self.others: dict[str, Callable[[list], Any]] = {}
         self.symbols = list(symbols)
         for entry in tables["symbols"][len(self.symbols):]:
             self.symbols.append(Symbol(*entry))
@@ -169,18 +177,18 @@ class Reader:
         self.kernels = [self.kernel(name, cost, recipe, number)
                         for number, (name, cost, recipe) in enumerate(tables["kernels"])]
 
-    def kernel(self, name, cost, recipe, number):
+    def kernel(self, name: str, cost: int, recipe: Json, number: int) -> Kernel:
         """The Kernel of a table's entry. raises : Missing"""
-        recipe = self.read(recipe)
-        if recipe[0] == "library":
-            found = current().library_kernel(recipe[1], **recipe[2])
+        kind, key, *facts = self.read(recipe)
+        if kind == "library":
+            found = current().library_kernel(key, **facts[0])
         else:
-            found = current().cached(name, recipe[1], lambda: self.source(number), cost)
+            found = current().cached(name, key, lambda: self.source(number), cost)
         if found is None or found.name != name or found.cost != cost:
             raise Missing(f"the kernel {name}")
         return found
 
-    def read(self, text):
+    def read(self, text: Json) -> Any:
         """The value of a text. raises : KeyError, ValueError, TypeError, IndexError for one that no Writer wrote"""
         if type(text) is not list:
             return text
@@ -195,7 +203,7 @@ class KeptBlock(LazyAttributes, F.Block):
     """The body of a Flow; a run does not need it."""
 
 
-def _flow(reader, text):
+def _flow(reader: Reader, text: list) -> F.Flow:
     name, params, kinds, symbols, devices = map(reader.read, text[1:4] + text[5:])
     return F.Flow(name, params, kinds, KeptBlock(lambda: vars(reader.read(text[4]))), symbols, devices)
 
@@ -204,7 +212,7 @@ class KeptPlan(LazyAttributes, memory.MemoryPlan):
     """A MemoryPlan; a run needs its layout, where it has one."""
 
 
-def _plan(reader, text):
+def _plan(reader: Reader, text: list) -> memory.MemoryPlan:
     symbols, layouts = map(reader.read, text[1:3])
 
     def find():
@@ -212,21 +220,21 @@ def _plan(reader, text):
     return KeptPlan(find, symbols=symbols, layouts=Recent(layouts), conflicts=None)
 
 
-def _dim(reader, text):
+def _dim(reader: Reader, text: list) -> Dim:
     terms = {}
     for coefficient, *monomial in text[1:]:
         terms[tuple((reader.read(atom), power) for atom, power in monomial)] = coefficient
     return Dim(terms)
 
 
-def _error(reader, text):
+def _error(reader: Reader, text: list) -> functools.partial:
     cls = getattr(errors, text[1])
     if not (isinstance(cls, type) and issubclass(cls, errors.MindliteError)):
         raise ValueError(text[1])
     return functools.partial(cls, *reader.read(text[2]))
 
 
-def _evaluate(reader, text):
+def _evaluate(reader: Reader, text: list) -> PythonCall:
     function, given, gives, borrowed = map(reader.read, text[1:])
     return PythonCall(function, given, gives, reader.objects, True, borrowed)
 

@@ -1,11 +1,16 @@
 """Is a Program well formed? Every register is assigned once, before it is read, of the kind its readers expect."""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NoReturn
+
 from ..backend.target import target_of
-from ..common.device import name_of
+from ..common.device import Device, name_of
 from ..common.errors import InternalError
 from . import flow as F
 
 
-def verify(program):
+def verify(program: F.Program) -> None:
     """Check that every Flow of the program is well formed.
 
     raises : InternalError naming the flow, the instruction and what is wrong with it
@@ -15,19 +20,19 @@ def verify(program):
 
 
 class _Verifier:
-    def __init__(self, program, flow):
+    def __init__(self, program: F.Program, flow: F.Flow) -> None:
         self.program, self.flow = program, flow
         self.flows = {f.name: f for f in program.all_flows()}
-        self.assigned = set()
+        self.assigned: set[int] = set()
         pointers = [p.register for p in flow.params if p.kind == "ptr"]
         pointers += [i.dst for i in F.walk(flow.body) if isinstance(i, (F.Alloc, F.Data))]
         self.here = {register for register in pointers if register not in flow.devices}         # to memory of the CPU
 
-    def fail(self, instruction, text):
-        note = F.head(instruction, self.flow) if instruction is not None else ""
+    def fail(self, instruction: F.Instruction | None, text: str) -> NoReturn:
+        note = F.head(instruction) if instruction is not None else ""
         raise InternalError(f"flow {self.flow.name}: {text}", note=note)
 
-    def run(self):
+    def run(self) -> None:
         flow = self.flow
         for param in flow.params:
             if param.kind not in ("ptr", "i64", "f64"):
@@ -40,7 +45,7 @@ class _Verifier:
             self.fail(None, "the body has to end in a Return, and has no results of its own")
         self.block(flow.body, frozenset(p.register for p in flow.params), top=True)
 
-    def assign(self, instruction, register, kind=None):
+    def assign(self, instruction: F.Instruction | None, register: int, kind: str | None = None) -> None:
         if register in self.assigned:
             self.fail(instruction, f"%{register} is assigned twice")
         if not 0 <= register < len(self.flow.kinds):
@@ -49,7 +54,7 @@ class _Verifier:
             self.fail(instruction, f"%{register} is {self.flow.kinds[register]}, its value {kind}")
         self.assigned.add(register)
 
-    def block(self, block, visible, top=False):
+    def block(self, block: F.Block, visible: Collection[int], top: bool = False) -> set[int]:
         """Check a block in which `visible` registers can be read; gives what can be read at its end."""
         visible = set(visible)
         for position, instruction in enumerate(block.instructions):
@@ -66,12 +71,12 @@ class _Verifier:
                 self.fail(None, f"a block results in %{register}, which has no value there")
         return visible
 
-    def kinds(self, instruction, registers, expected, what):
+    def kinds(self, instruction: F.Instruction | None, registers: Iterable[int], expected: Iterable[str], what: str) -> None:
         seen = tuple(self.flow.kinds[r] for r in registers)
         if seen != tuple(expected):
             self.fail(instruction, f"{what} are {seen}, {tuple(expected)} is expected")
 
-    def instruction(self, i, visible):
+    def instruction(self, i: F.Instruction, visible: set[int]) -> None:
         kinds = self.flow.kinds
         written = {}                                      # register: kind, where it has to be a certain one
         integers: tuple = ()                                 # registers that have to be i64
@@ -145,14 +150,14 @@ class _Verifier:
         for register in i.writes:
             self.assign(i, register, written.get(register))
 
-    def reachable(self, i, registers, device):
+    def reachable(self, i: F.Instruction, registers: Sequence[int], device: Device | None) -> None:
         """Pointers among the registers point to memory of the device."""
         for register in registers:
             lies = self.flow.devices.get(register)
             if lies != device and (lies is not None or register in self.here):
                 self.fail(i, f"%{register} points to memory of {name_of(lies)}, which {name_of(device)} cannot reach")
 
-    def call_flow(self, i):
+    def call_flow(self, i: F.CallFlow) -> None:
         if i.flow not in self.flows:
             self.fail(i, f"the program has no flow {i.flow!r}")
         callee = self.flows[i.flow]

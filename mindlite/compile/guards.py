@@ -1,7 +1,10 @@
 """Guards: what was read at compile time (globals, closure cells, attributes) and must still be so at a call."""
+from __future__ import annotations
+
 import reprlib
 import types
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +15,10 @@ from ..infer.values import Place, assumed_of
 from ..mindir.protocol import Hooked
 from ..mindir.syntax import Undefined
 
+Guard = tuple[str, Any, str, Any]            # kind, owner and name of what was read, and what it was
 
-def current_value(kind, owner, name):
+
+def current_value(kind: str, owner: Any, name: str) -> Any:
     """What a guard would read now."""
     if kind == "content":
         return owner
@@ -22,7 +27,7 @@ def current_value(kind, owner, name):
     return Place(kind, owner, name).read()
 
 
-def same_value(a, b):
+def same_value(a: Any, b: Any) -> bool:
     """Is what was read still the same? Objects by identity, numbers, strings and tuples of them by value."""
     if a is b:
         return True
@@ -47,7 +52,7 @@ def same_value(a, b):
     return False
 
 
-def guard_holds(guard):
+def guard_holds(guard: Guard) -> bool:
     """True if what one guard read at compile time is as it was."""
     kind, owner, name, value = guard
     if kind == "protocol":                   # what a Cell answers to __mindir__, asked where it has changed
@@ -56,7 +61,7 @@ def guard_holds(guard):
     return now is value or same_value(now, value)
 
 
-def same_answer(cell, what):
+def same_answer(cell: Any, what: Any) -> bool:
     """Does a Cell still answer so: the same function between the same hooks?"""
     try:
         now = cell.__mindir__()
@@ -65,7 +70,7 @@ def same_answer(cell, what):
     return same_protocol(now, what)
 
 
-def same_protocol(a, b):
+def same_protocol(a: Any, b: Any) -> bool:
     """Do two answers of a Cell say the same?"""
     if type(a) is not type(b):
         return False
@@ -74,7 +79,7 @@ def same_protocol(a, b):
     return same_value(a.function, b.function)
 
 
-def refused_by(guards):
+def refused_by(guards: Iterable[Guard]) -> int | None:
     """The number of the first guard that does not hold, None where all do."""
     for number, guard in enumerate(guards):
         if not guard_holds(guard):
@@ -82,7 +87,7 @@ def refused_by(guards):
     return None
 
 
-def guards_hold(guards):
+def guards_hold(guards: Iterable[Guard]) -> bool:
     """True if everything that was read at compile time is as it was."""
     return refused_by(guards) is None
 
@@ -93,13 +98,13 @@ class Change:
     what: str
     before: str = ""
     after: str = ""
-    place: Any = None
+    place: Place | None = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.what} changed" + (f": {self.before} -> {self.after}" if self.before != self.after else "")
 
 
-def changed_guard(guards):
+def changed_guard(guards: Sequence[Guard]) -> Change:
     """The Change that the first guard which does not hold has seen."""
     number = refused_by(guards)
     if number is None:
@@ -117,7 +122,7 @@ def changed_guard(guards):
     return Change(what, brief(value), brief(now), Place(kind, owner, name) if varies else None)
 
 
-def brief(value):
+def brief(value: Any) -> str:
     """A value in a few words."""
     if isinstance(value, Undefined):
         return "nothing"

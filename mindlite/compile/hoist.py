@@ -1,10 +1,12 @@
 """Checks first: what can be known to be wrong from the entry's sizes alone is reported before any kernel runs."""
+from __future__ import annotations
+
 from . import flow as F
 
 _SCALAR = (F.Const, F.Arith, F.Exact, F.Unary)
 
 
-def hoist_checks(program):
+def hoist_checks(program: F.Program) -> F.Program:
     """The program with every Check, and exact arithmetic, that depends on the entry's scalars alone before everything else.
 
     Checks at the top of the entry are moved, with the arithmetic they need. A Check inside an If whose condition
@@ -35,13 +37,13 @@ def hoist_checks(program):
     return F.Program(flow, program.flows, program.outputs)
 
 
-def _ends(instruction):
+def _ends(instruction: F.Instruction) -> list[F.Instruction]:
     """What may end a run by an error of the user's program, or has an effect: the instruction, or some inside of it."""
     return [i for i in F.walk(F.Block((instruction,)))
             if isinstance(i, (F.Check, F.CallFlow)) or isinstance(i, F.PythonSegment) and not (i.pure and i.dsts)]
 
 
-def _early_part(branch, early, kinds):
+def _early_part(branch: F.If, early: set[int], kinds: list[str]) -> list[F.If]:
     """[an If that only holds the early Checks of `branch`, on registers of its own], or []."""
     blocks = []
     for block in branch.blocks:

@@ -6,23 +6,31 @@ A *variant* fits all calls with the same structure, constants, dtypes and (where
 become Symbols where they are declared (dynamic=1, set_inputs), and from the second call that differs only in them. What
 was read at compile time (globals, closure cells, attributes) is guarded; each new variant keeps the reason for it.
 """
+from __future__ import annotations
+
 import itertools
 import threading
 import time
 import warnings
 import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from ..backend.kernel import Kernel
 from ..common.config import STRICT, config
 from ..common.device import listeners
 from ..common.dim import Symbol
 from ..common.errors import (ArgumentError, InexactError, InternalError, MindliteError, Passed, Refusal, fault, for_user,
                              user_level, user_location)
 from ..common.events import emit
+from ..common.location import Location
 from ..common.locks import new_lock
 from ..common.recent import Recent
 from ..fallback.log import Log, Trap, logging_to
 from ..fallback.record import Records
 from ..infer.concrete import run_concretely
+from ..mindir.graph import FuncGraph
+from ..infer.values import Place
 from ..mindir.primitive import eager
 from ..parse.parse import parse_function
 from .executable import ending_of
@@ -30,27 +38,26 @@ from .explanation import explain
 from .guards import changed_guard, guards_hold
 from .disk_cache import compile_or_restore
 from .call_plan import function_plan
+from .flow import Program
 from .plain_call import complete, fits, held_as_it_was, meets_hooks
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
-from .signature import (ScalarSpec, Trees, arguments_of, declared_spec, differing_trees, has_trees, lying, numbers_in,
-                        open_numbers, open_sizes, places_of_trees, signature_of_call, sizes_above_zero, sizes_in,
+from .signature import (Leaves, ScalarSpec, Signature, Trees, arguments_of, declared_spec, differing_trees, has_trees, lying,
+                        numbers_in, open_numbers, open_sizes, places_of_trees, signature_of_call, sizes_above_zero, sizes_in,
                         sizes_that_differ, with_wider_trees)
 from .variant import Variant
 
 MAX_SHAPE_VARIANTS = 4
 MAX_WAITING = 16                 # variants kept whose guards do not hold at present
-MAX_QUICK_CALLS = 8            # fast paths that are tried, in each thread, before a call is looked at in full
-
-
+MAX_QUICK_CALLS = 8              # fast paths that are tried, in each thread, before a call is looked at in full
 MAX_RECORDINGS = 24              # runs of one signature that show what calls give
 MAX_ASKED = 6                    # runs for the sake of one call: what a user's special method does is not looked into
 MAX_REMEMBERED = 4096            # signatures whose variant is found by one look-up
-alive: weakref.WeakValueDictionary = weakref.WeakValueDictionary()     # every JitFunction by number, for who looks inside
+alive: weakref.WeakValueDictionary[int, JitFunction] = weakref.WeakValueDictionary()     # by number, for who looks inside
 _numbers = itertools.count()
 
 
-def forget_fast_paths():
+def forget_fast_paths() -> None:
     """Devices have come or gone: fast paths made before do not ask where kernels run, and what ran there cannot run again."""
     for function in list(alive.values()):
         with function.lock:
@@ -65,7 +72,7 @@ class FallbackWarning(UserWarning):
     """A jitted function cannot be a graph and runs in Python as a whole."""
 
 
-def _alike(a, b):
+def _alike(a: BaseException, b: BaseException) -> bool:
     """True for exceptions that say the same; their arguments may be Tensors, which have no one truth value."""
     return type(a) is type(b) and repr(a.args) == repr(b.args)
 
@@ -76,8 +83,8 @@ class _Quick(threading.local):
     made : how many were tried;    seen : {(id of a variant, signature): (the variant, how often it came)}
     """
 
-    def __init__(self):
-        self.calls: tuple = ()
+    def __init__(self) -> None:
+        self.calls: tuple[Callable[[tuple], Any], ...] = ()
         self.made, self.seen = 0, Recent()
 
 
@@ -89,40 +96,46 @@ class JitFunction:
     inputs      : declared argument placeholders (set_inputs), or None
     """
 
-    def __init__(self, function, *, name=None, fullgraph=None, dynamic=0, jit_level=None, printer=None, inputs=None):
+    def __init__(self, function: Callable[..., Any], *, name: str | None = None, fullgraph: bool | None = None, dynamic: int = 0,
+                 jit_level: str | None = None, printer: str | None = None, inputs: Sequence[Any] | None = None) -> None:
         self.function, self.strict, self.dynamic = function, fullgraph, dynamic
         self.name = name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         self.jit_level, self.printer, self.inputs = jit_level, printer, inputs
-        self.variants, self.exact, self.fallbacks, self.history = [], Recent(), Records(), []
-        self.lock, self.quick, self.plans = new_lock(), _Quick(), []      # plans: see short_plan.HasPlans
-        self.runs_in_python, self.in_python, self.names = 0, {}, parameter_names(function)
+        self.variants: list[Variant] = []
+        self.history: list[tuple[Variant, Reason]] = []
+        self.exact, self.fallbacks, self.names = Recent(), Records(), parameter_names(function)
+        self.lock, self.quick = new_lock(), _Quick()
+        self.plans: list[Any] = []                       # see short_plan.HasPlans
+        self.runs_in_python = 0
+        self.in_python: dict[Signature, tuple[Location | None, str, bool]] = {}
         # numbers outside that are run-time values as they have changed; those (and ordinals of arguments) that cannot be
-        self.varying, self.fixed = set(), set()
-        self.pure = set()                            # signatures that Python runs without an exception
-        # {signature: how often it ran to see what calls give}; {key of a call: how often that was for its sake}
-        self.recordings, self.asked = {}, {}
-        self.run_twice = {}                              # {Location: (why, how often Python ran a call again)}
-        self.refused = {}                                # {Location: (why, how many calls Python has made for it, once each)}
+        self.varying: set[Place] = set()
+        self.fixed: set[Place | int] = set()
+        self.pure: set[Signature] = set()                # those that Python runs without an exception
+        self.recordings: dict[Signature, int] = {}       # how often it ran to see what calls give
+        self.asked: dict[Any, int] = {}                  # by the key of a call: how often that was for its sake
+        self.run_twice: dict[Location | None, tuple[str, int]] = {}    # why, and how often Python ran a call again
+        self.refused: dict[Location | None, tuple[str, int]] = {}      # why, and how many calls Python has made for it, once each
         self.trees = Trees()                             # which arguments are trees
         self.met_hooks = 0                               # calls that Python has run for the hooks of an argument
-        self.warned = set()                              # signatures and places whose run in Python was told of
+        self.warned: set[Any] = set()                    # signatures and places whose run in Python was told of
         alive[next(_numbers)] = self
 
     @property
-    def fullgraph(self):
+    def fullgraph(self) -> bool:
         """True where what would run in Python is an error."""
         return config.jit_syntax_level == STRICT if self.strict is None else bool(self.strict)
 
     # -- calling
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return self.call(args, kwargs)
         except Passed as passed:
             error = passed.error
         raise error                                          # the user's own, as it is
 
-    def call(self, args, kwargs):
+    def call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call. raises : Passed with what Python code has raised; the error with which a run of compiled code has ended;
         errors of mindlite's"""
         try:
@@ -137,7 +150,7 @@ class JitFunction:
         except (Exception, Trap) as ended:
             return self.decide(ended, args, kwargs)
 
-    def run(self, args, kwargs):
+    def run(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call, the general way."""
         variant, leaves, signature = self.select(args, kwargs)
         if variant is None:
@@ -156,7 +169,7 @@ class JitFunction:
             self.learn(variant, signature, args)
         return value
 
-    def decide(self, why, args, kwargs, log=None):
+    def decide(self, why: BaseException, args: tuple, kwargs: dict[str, Any], log: Log | None = None) -> Any:
         """The one place that decides whether Python makes a call that compiled code did not bring to its end.
 
         Variables, containers and Tensors outside are written at the end of a run, so nothing has happened yet but calls of
@@ -179,22 +192,23 @@ class JitFunction:
             raise fault(why, "call", user_location) from why
         if ending is None or ending.begun and log is None or isinstance(why, InternalError):
             raise why
-        again = ending.again and not (self.fullgraph and (ending.begun or isinstance(why, InexactError)))
-        if not again and not any(v.plan.has_effects for v in self.variants):
+        asked = ending.again and not (self.fullgraph and (ending.begun or isinstance(why, InexactError)))
+        again = why if asked and isinstance(why, MindliteError) else None
+        if again is None and not any(v.plan.has_effects for v in self.variants):
             raise why
-        if again:
-            emit("run_again", name=self.name, location=why.location)
+        if again is not None:
+            emit("run_again", name=self.name, location=again.location)
         try:
             value = self.python(args, kwargs, log if ending.begun else None)
         except Passed as passed:
-            if ending.begun and not again and _alike(passed.error, why):
+            if ending.begun and again is None and _alike(passed.error, why):
                 raise why from None                          # it shows the user's lines
             raise
-        if again:
-            self.note_second_run(why)
+        if again is not None:
+            self.note_second_run(again)
         return value
 
-    def python(self, args, kwargs, log=None):
+    def python(self, args: tuple, kwargs: dict[str, Any], log: Log | None = None) -> Any:
         """The call by Python, the one way to it. raises : Passed with what it raises
 
         log : construct by construct, which records what they give; calls that stand in the log are not made again
@@ -207,12 +221,12 @@ class JitFunction:
         except Exception as error:
             raise Passed(error) from error
 
-    def run_with_hooks(self, args, kwargs):
+    def run_with_hooks(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call by Python: an argument by which it differentiates has hooks, which are of the run."""
         self.met_hooks += 1
         return self.python(args, kwargs)
 
-    def drop_outdated(self, trap, before):
+    def drop_outdated(self, trap: Trap, before: int) -> None:
         """Forget the variants that a trap concerns, if something has been learnt since `changes` was `before`. (Where
         nothing has, the call raises whenever it is made.)"""
         with self.lock:
@@ -221,7 +235,7 @@ class JitFunction:
                            or trap.key in v.compiled.specialised.keys])
                 self.forget_calls()
 
-    def learn_from(self, trap):
+    def learn_from(self, trap: Trap) -> None:
         """The next variant knows what this one did not."""
         before = self.fallbacks.changes
         with self.lock:
@@ -234,17 +248,17 @@ class JitFunction:
         self.drop_outdated(trap, before)
         emit("trap", name=self.name, location=trap.location)
 
-    def drop(self, variants):
+    def drop(self, variants: Sequence[Variant]) -> None:
         """Forget these variants."""
         self.variants = [v for v in self.variants if v not in variants]
         self.exact = Recent({s: v for s, v in self.exact.items() if v not in variants})
 
-    def note_second_run(self, error):
+    def note_second_run(self, error: MindliteError) -> None:
         """Remember, and tell once, that Python ran a call again."""
         self.run_twice[error.location] = error.message, self.run_twice.get(error.location, (0, 0))[1] + 1
         self.warn(error.location, f"runs again in Python: {error.message}", error.location)
 
-    def warn(self, key, text, location):
+    def warn(self, key: Any, text: str, location: Location | None) -> None:
         """Tell, once, of a call that Python runs."""
         if key not in self.warned:
             self.warned.add(key)
@@ -254,7 +268,7 @@ class JitFunction:
             except FallbackWarning as told:                  # the user's filter makes an error of it
                 raise Passed(told) from None
 
-    def learn(self, variant, signature, args):
+    def learn(self, variant: Variant, signature: Signature, args: tuple) -> None:
         """Make the fast path for a call that came a second time; where many others have theirs, it must come more often."""
         quick, key = self.quick, (id(variant), signature)
         times = quick.seen.get(key, (variant, 0))[1] + 1
@@ -267,7 +281,7 @@ class JitFunction:
                 if call.short is not None:
                     self.plan(variant, call)
 
-    def plan(self, variant, call):
+    def plan(self, variant: Variant, call: Any) -> None:
         """Have machine code make such calls from now on."""
         def failed(*args):
             try:
@@ -283,19 +297,19 @@ class JitFunction:
         self.plans[:0] = call.short.words, call
         self.end_plans(MAX_QUICK_CALLS)
 
-    def forget_calls(self):
+    def forget_calls(self) -> None:
         """All calls go the general way again."""
         self.quick = _Quick()
         self.end_plans()
 
-    def end_plans(self, beyond=0):
+    def end_plans(self, beyond: int = 0) -> None:
         """Machine code makes calls by the first `beyond` plans alone."""
         ended = self.plans[2 * beyond + 1::2]
         del self.plans[2 * beyond:]
         for call in ended:
             call.variant.end_plan(call.short)
 
-    def select(self, args, kwargs):
+    def select(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Variant | None, Leaves, Signature]:
         """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""
         signature, leaves = signature_of_call(args, kwargs, self.trees)
         variant = self.exact.get(signature)
@@ -313,7 +327,7 @@ class JitFunction:
         variant.plan.calls += 1
         return variant, complete(variant.plan, leaves), signature
 
-    def compile_or_leave(self, signature, args, kwargs):
+    def compile_or_leave(self, signature: Signature, args: tuple, kwargs: dict[str, Any]) -> Variant | None:
         """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say
         it."""
         if signature in self.in_python:
@@ -343,7 +357,7 @@ class JitFunction:
             self.leave(signature, refusal)
         return None
 
-    def leave(self, signature, refusal):
+    def leave(self, signature: Signature, refusal: Refusal) -> None:
         """From now on Python makes such calls; of a refusal that is not certain, unless it raises as well, as the program's own
         exceptions arrive as themselves."""
         with self.lock:
@@ -352,7 +366,7 @@ class JitFunction:
                                      refusal.certain or signature in self.pure)
         emit("python_run", name=self.name, reason=refusal.message, location=refusal.location)
 
-    def run_refused(self, signature, args, kwargs):
+    def run_refused(self, signature: Signature, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call by Python, as there is no graph: of a signature that is left to it, or once, to see what calls give."""
         if signature not in self.in_python:
             well, times = False, self.recordings.get(signature, 0) + 1
@@ -380,7 +394,7 @@ class JitFunction:
             del self.in_python[signature]
         return value
 
-    def find(self, signature):
+    def find(self, signature: Signature) -> Variant | None:
         """A variant that fits the signature and whose guards hold; those whose guards do not hold wait in `history`."""
         stale = [v for v in self.variants if not guards_hold(v.plan.guards)]
         if stale:
@@ -398,7 +412,7 @@ class JitFunction:
         del self.history[:-MAX_WAITING]
         return None
 
-    def note_changes(self, variant):
+    def note_changes(self, variant: Variant) -> Reason:
         """The Reason for which a variant no longer holds. Numbers outside that change are run-time values from now on."""
         change = changed_guard(variant.plan.guards)
         if change.place is not None and change.place not in self.fixed:
@@ -406,7 +420,7 @@ class JitFunction:
             return Reason(f"{change}; it is a run-time value from now on", KNOWN_OUTSIDE)
         return Reason(str(change), KNOWN_OUTSIDE)
 
-    def compile(self, signature, args, kwargs):
+    def compile(self, signature: Signature, args: tuple, kwargs: dict[str, Any]) -> Variant:
         """Compile a variant for the signature; sizes and numbers that have changed are open where that is possible."""
         wanted, reason = self.generalise(signature)
         numbers = [n for n, s in enumerate(numbers_in(wanted)) if isinstance(s, ScalarSpec)]
@@ -432,7 +446,8 @@ class JitFunction:
             if made is None:                                 # it was not for the numbers
                 self.fixed, self.varying = known
 
-    def compile_for(self, wanted, signature, reason, args, kwargs):
+    def compile_for(self, wanted: Signature, signature: Signature, reason: Reason, args: tuple,
+                    kwargs: dict[str, Any]) -> Variant:
         """Compile a variant for `wanted`, which is `signature` with open sizes and numbers."""
         start = time.perf_counter()
 
@@ -455,13 +470,13 @@ class JitFunction:
         emit("variant", name=self.name, reason=variant.reason.text, seconds=variant.seconds)
         return variant
 
-    def generalise(self, signature):
+    def generalise(self, signature: Signature) -> tuple[Signature, Reason]:
         """(the signature with Symbols for the sizes that should be open, the reason for compiling)."""
         declared = declared_spec(self.inputs, signature) if self.inputs is not None else signature
         if self.dynamic:
             first = self.history[-1][1] if self.history else Reason("first call")
             return open_sizes(declared, lambda path, size: True), first if not self.variants else reason_of(
-                nearest(self.variants, signature, self.names), "new kinds of arguments")
+                nearest([v.signature for v in self.variants], signature, self.names), "new kinds of arguments")
         if not self.variants:
             return declared, self.history[-1][1] if self.history else Reason("first call")
         for variant in self.variants:
@@ -488,20 +503,20 @@ class JitFunction:
             opens = {n for n, s in enumerate(numbers_in(opened)) if isinstance(s, ScalarSpec)}
             if not opens & self.fixed:
                 return opened, reason_of(found, "another number").and_then("it is a run-time value from now on")
-        found = nearest(self.variants, signature, self.names)
+        found = nearest([v.signature for v in self.variants], signature, self.names)
         fixed = found and all(d.kind == "number" for d in found)
         return declared, Reason(reason_of(found, "another number").text, KNOWN_NUMBER) if fixed else \
             reason_of(found, "new kinds of arguments")
 
     # -- looking inside
 
-    def latest(self):
+    def latest(self) -> Variant:
         """The variant compiled last. raises : ArgumentError before the first call."""
         if not self.variants:
             raise ArgumentError(f"{self.name} has not been called yet", hint="call it once, then look inside")
         return self.variants[-1]
 
-    def graph(self, stage="optimise"):
+    def graph(self, stage: str = "optimise") -> FuncGraph | Program:
         """The FuncGraph after a stage: infer, transform, optimise, fuse; or the Program after "plan"."""
         stages = self.latest().compiled.stages
         if stage == "parse":
@@ -510,15 +525,15 @@ class JitFunction:
             raise ArgumentError(f"there is no stage {stage!r}", hint="one of parse, " + ", ".join(stages))
         return stages[stage]
 
-    def kernels(self, variant=None):
+    def kernels(self, variant: Variant | None = None) -> list[Kernel]:
         """The kernels of a variant (the latest), each once, in order of first use."""
-        made: dict = {}
+        made: dict[Kernel, None] = {}
         for _, what in (variant or self.latest()).compiled.lowered.kernels:
             kernel = getattr(what, "kernel", what)
             if hasattr(kernel, "address"):
                 made[kernel] = None
         return list(made)
 
-    def explain(self, details=False):
+    def explain(self, details: bool = False) -> str:
         """What was compiled and why, and what runs in Python: see `explanation.explain`."""
         return explain(self, details)

@@ -5,13 +5,18 @@
 By it run compiled graphs of eager mode, the function that `quick.py` generates, and the machine code whose numbers
 `short_plan.py` writes. It compiles nothing.
 """
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..backend import python_entry
 from ..common.dim import evaluate
 from . import flow as F
+from .call_plan import CallPlan
 from .executable import Context, thread_arenas
 from .printers import runtime as R
 
@@ -26,9 +31,11 @@ class KnownCall:
     made  : [(number of the output, shape, dtype)] of the new arrays
     """
 
-    def __init__(self, plan, arguments, sizes):
+    def __init__(self, plan: CallPlan, arguments: Sequence[tuple[int, type, np.dtype, tuple[int, ...]]],
+                 sizes: Sequence[int]) -> None:
         """arguments: (python_entry.TENSOR or ARRAY, class, dtype, shape) of each; sizes: the values of plan.symbols"""
-        self.plan, self.executable, self.arenas, self.short = plan, plan.executable, thread_arenas(), None
+        self.plan, self.executable, self.arenas = plan, plan.executable, thread_arenas()
+        self.short: Any = None                               # the ShortPlan of it
         self.context, self.made = Context(self.executable), list[tuple[int, tuple, np.dtype]]()
         env, items, params = dict(zip(plan.symbols, sizes)), [], []
         for n, (kind, place, more, *rest) in enumerate(plan.steps):
@@ -60,7 +67,7 @@ class KnownCall:
         self.order = [order[place] if kind == "param" else -1 for kind, place in plan.results]   # -1 for what is no new array
         self.point_into_arena()
 
-    def is_brief(self, arguments):
+    def is_brief(self, arguments: Iterable[tuple[np.dtype, tuple[int, ...]]]) -> bool:
         """True if a run takes less time than letting other threads run meanwhile. arguments: (dtype, shape) of each"""
         program, made = self.executable.linked.program, [(dtype, shape) for _, shape, dtype in self.made]
         held = [(each.dtype, each.shape) for each in self.plan.held]
@@ -69,7 +76,7 @@ class KnownCall:
         return nbytes <= BRIEF_BYTES and not any(isinstance(i, (F.While, F.CallFlow)) for i in every) and sum(
             isinstance(i, F.CallKernel) for i in every) <= BRIEF_KERNELS
 
-    def point_into_arena(self):
+    def point_into_arena(self) -> None:
         """Point the context into the thread's arena, which may be another one than before. The ShortPlan is told."""
         self.arenas.depth += 1
         try:
@@ -79,14 +86,14 @@ class KnownCall:
         if self.short is not None:
             self.short.use_buffer(self.context.buffer)
 
-    def failure(self):
+    def failure(self) -> BaseException:
         """The exception of the run that has failed."""
         error = self.executable.failure(self.context)
         if self.executable.cleans_up:
             self.context.end()
         return error
 
-    def run(self, arrays):
+    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
         """The outputs of the graph, new arrays all of them; None where the arguments are not as expected, or a run is under way
         in this thread: nothing has run. raises : as Executable.run"""
         if self.arenas.depth >= 0:

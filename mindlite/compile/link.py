@@ -4,16 +4,23 @@ A *place* is an instruction that may stop the run or call Python; its number is 
 fails, so all printers fail with the same error. Handles whose sizes are known on entry stand in the instance's table
 behind the storages.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from ..common.device import driver_of
-from ..common.dim import symbols_of
+from ..backend.kernel import Kernel
+from ..common.device import Device, driver_of
+from ..common.dim import Symbol, symbols_of
 from ..common.dtype import ALL
 from ..common.lazy import LazyAttributes
 from ..common.storage import upload
 from . import flow as F
 from .flow_verify import verify as verify_program
+from .memory import MemoryPlan, Site
 
+Kinds = tuple[str, ...]        # of registers
 DEVICE_ARGS = 5                # numbers that go before a kernel's to a device, at most
 _PLACES = (F.Check, F.Exact, F.CallKernel, F.PythonSegment, F.Handle, F.Alloc, F.TapeNew, F.TapePush, F.TapePop,
            F.Output, F.CallFlow)
@@ -36,14 +43,21 @@ class Linked:
     cleans_up     : True if a run leaves something that has to be freed
     """
 
-    def __init__(self, program, plan, verify):
+    def __init__(self, program: F.Program, plan: MemoryPlan, verify: bool) -> None:
         self.program, self.plan, self.verify = program, plan, verify
-        self.places, self._place, self._kinds = [], {}, []
+        self.places: list[Any] = []                      # Instructions, each of its class
+        self._place: dict[int, int] = {}
+        self._kinds: list[tuple[Kinds, Kinds]] = []
         self.dtypes = {d.name: d for d in ALL}
-        self.kernels, self._kernel = [], {}
-        self.arrays, self._array = [], {}
-        self.handles, self._handle, self.allocs = [], {}, {}
-        self.segments, self.recursive, self.cleans_up = {}, False, False
+        self.kernels: list[Kernel] = []
+        self._kernel: dict[int, int] = {}
+        self.arrays: list[Any] = []
+        self._array: dict[tuple[int, Device | None], int] = {}
+        self.handles: list[F.Handle] = []
+        self._handle: dict[int, int] = {}
+        self.allocs: dict[tuple[str, int], F.Alloc] = {}
+        self.segments: dict[int, tuple[Any, Kinds, Kinds]] = {}
+        self.recursive = self.cleans_up = False
         self.devices = F.devices_of(program)
         self.returns, self.outputs, symbols = program.entry.returns, 0, set(plan.symbols)
         self.frame_bytes = max(512 + 16 * (len(f.kinds) + self.scratch(f)) for f in program.all_flows())
@@ -51,7 +65,7 @@ class Linked:
             for i in F.walk(flow.body):
                 self._add(flow, i, symbols)
 
-    def _add(self, flow, i, symbols):
+    def _add(self, flow: F.Flow, i: F.Instruction, symbols: set[Symbol]) -> None:
         if self.is_place(i) and id(i) not in self._place:
             self._place[id(i)] = len(self.places)
             self.places.append(i)
@@ -78,66 +92,66 @@ class Linked:
         self.cleans_up |= isinstance(i, F.TapeNew) or (
             isinstance(i, F.Alloc) and not self.plan.sites[flow.name, i.dst].planned)
 
-    def _add_segment(self, i):
+    def _add_segment(self, i: F.Instruction) -> None:
         number = self._place[id(i)]
         self.segments[number] = i, *self._kinds[number]
 
     @property
-    def has_python(self):
+    def has_python(self) -> bool:
         """True if a run may call Python."""
         return bool(self.segments)
 
-    def run_needs(self):
+    def run_needs(self) -> dict[str, Any]:
         """What is asked for to run it, beside its machine code: attributes by name."""
         return {name: getattr(self, name) for name in (
             "returns", "outputs", "kernels", "arrays", "handles", "segments", "recursive", "cleans_up", "frame_bytes",
             "devices")}
 
     @staticmethod
-    def is_place(instruction):
+    def is_place(instruction: F.Instruction) -> bool:
         """True for an instruction that may fail or call Python."""
         return isinstance(instruction, _PLACES) or isinstance(instruction, F.Copy) and instruction.device is not None
 
-    def place(self, instruction):
+    def place(self, instruction: F.Instruction) -> int:
         """The number of an instruction that may fail."""
         return self._place[id(instruction)]
 
-    def kernel_number(self, kernel):
+    def kernel_number(self, kernel: Kernel) -> int:
         """The number of a kernel."""
         return self._kernel[id(kernel)]
 
-    def array_number(self, array, device=None):
+    def array_number(self, array: np.ndarray, device: Device | None = None) -> int:
         """The number of a constant array on a device."""
         return self._array[id(array), device]
 
-    def device_number(self, device):
+    def device_number(self, device: Device) -> int:
         """The number of a device other than the CPU."""
         return self.devices.index(device)
 
-    def array_address(self, number):
+    def array_address(self, number: int) -> int:
         """Where a constant array lies, on its device."""
         array = self.arrays[number]
         return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
 
-    def addresses(self):
+    def addresses(self) -> list[int]:
         """The addresses of the kernels, then of the constant arrays, then of what runs the devices."""
         return [*(kernel.address for kernel in self.kernels), *map(self.array_address, range(len(self.arrays))),
                 *(driver_of(device).entry(device.index) for device in self.devices)]
 
-    def table_index(self, handle):
+    def table_index(self, handle: F.Handle) -> int | None:
         """Where the table holds the handle; None if it is made on the way."""
         number = self._handle.get(id(handle))
         return None if number is None else 2 * len(self.plan.storages) + number
 
-    def alloc_of(self, flow, register):
+    def alloc_of(self, flow: F.Flow, register: int) -> F.Alloc:
         """The Alloc of a register."""
         return self.allocs[flow.name, register]
 
-    def site(self, flow, register):
+    def site(self, flow: F.Flow, register: int) -> Site:
         """The memory Site of an Alloc."""
         return self.plan.sites[flow.name, register]
 
-    def scratch(self, flow):
+    def scratch(self, flow: F.Flow) -> int:
         """The most numbers that one instruction of the flow hands over at once."""
         most = 1
         for i in F.walk(flow.body):
@@ -146,7 +160,7 @@ class Linked:
             most = max(most, len(i.reads), len(i.writes))
         return most + (DEVICE_ARGS if self.devices else 0)
 
-    def kinds_of(self, place):
+    def kinds_of(self, place: int) -> tuple[Kinds, Kinds]:
         """(kinds of what the instruction at that place reads, kinds of what it writes)."""
         return self._kinds[place]
 
@@ -155,7 +169,7 @@ class KeptLinked(LazyAttributes, Linked):
     """The Linked of a program from the disk: what `run_needs` gave is known, the program is verified and walked when somebody
     asks for more."""
 
-    def __init__(self, program, plan, verify, needs):
+    def __init__(self, program: F.Program, plan: MemoryPlan, verify: bool, needs: dict[str, Any]) -> None:
         def find():
             verify_program(program)
             return vars(Linked(program, plan, verify))

@@ -18,17 +18,22 @@ Storages whose size has other symbols, and all of Flows that are called, are *dy
 run time and given back by their Kill, or at the latest when the run ends. What a PythonSegment gives never points into
 a storage of the Flow: a segment that hands back what it was handed has to copy it.
 """
+from __future__ import annotations
+
 from bisect import insort
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
 from ..common.device import Device
-from ..common.dim import Dim, evaluate, symbols_of
+from ..common.dim import Dim, Size, Symbol, evaluate, symbols_of
 from ..common.errors import InternalError
 from ..common.recent import Recent
 from ..common.records import dataclass
 from . import flow as F
 
+Conflicts = list[list[int]]                     # by storage: the numbers of those that live at some time together with it
+Path = tuple[tuple[int, int], ...]              # (number of a block, index of an instruction) from the body inwards
 ALIGNMENT = 64
 MOST_LAYOUTS, FEWEST_LAYOUTS = 1024, 16         # how many tuples of sizes a plan remembers, within
 MOST_OFFSETS = 1 << 16                          # this number of offsets in all: a small plan remembers more of them
@@ -40,7 +45,7 @@ class Storage:
     number: int
     flow: str
     register: int
-    size: Any
+    size: Size
     start: int
     end: int
     device: Device | None = None
@@ -60,7 +65,7 @@ class Site:
     count: int
     planned: bool
     slot: int
-    avoid: tuple
+    avoid: F.Registers
 
 
 @dataclass(frozen=True)
@@ -70,11 +75,11 @@ class Layout:
     Each device has an arena of its own, in which the offsets count; `peak` and `lower_bound` are those of the CPU's.
     elsewhere: (Device, peak, lower bound) of the others
     """
-    offsets: tuple
-    sizes: tuple
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
     peak: int
     lower_bound: int
-    elsewhere: tuple = ()
+    elsewhere: tuple[tuple[Device, int, int], ...] = ()
 
 
 @dataclass(eq=False)
@@ -85,23 +90,23 @@ class MemoryPlan:
     The plan of a program without entry symbols is laid out at once, others when sizes are known.
     layouts : {sizes: Layout} of the tuples of sizes that were asked for last, as many as `most` says
     """
-    storages: tuple
-    sites: dict
-    slots: dict
-    symbols: tuple
+    storages: tuple[Storage, ...]
+    sites: dict[tuple[str, int], Site]
+    slots: dict[str, int]
+    symbols: tuple[Symbol, ...]
     layouts: Recent = field(default_factory=Recent)
-    conflicts: list | None = field(default=None, repr=False)
+    conflicts: Conflicts | None = field(default=None, repr=False)
 
     @property
-    def most(self):
+    def most(self) -> int:
         """How many tuples of sizes it remembers."""
         return 1 if not self.symbols else max(FEWEST_LAYOUTS, min(MOST_LAYOUTS, MOST_OFFSETS // (len(self.storages) or 1)))
 
-    def layout(self, sizes):
+    def layout(self, sizes: tuple[int, ...]) -> Layout:
         """The Layout for these values of `symbols`, a tuple of ints."""
         return self.layouts.find(sizes) or self.layouts.put(sizes, self.laid_out(sizes), self.most)
 
-    def laid_out(self, sizes):
+    def laid_out(self, sizes: tuple[int, ...]) -> Layout:
         """A new Layout. raises : InternalError for a storage of less than no bytes"""
         env = dict(zip(self.symbols, sizes))
         nbytes = tuple(evaluate(storage.size, env) for storage in self.storages)
@@ -109,12 +114,12 @@ class MemoryPlan:
             if size < 0:
                 raise InternalError(f"flow {storage.flow}: %{storage.register} would have {size} bytes",
                                     note=f"{storage.size} bytes at {env}")
-        if self.conflicts is None:
-            self.conflicts = _conflicts(self.storages)
         return self.packed(nbytes)
 
-    def packed(self, nbytes):
+    def packed(self, nbytes: tuple[int, ...]) -> Layout:
         """The Layout for storages of these sizes: an arena for each device."""
+        if self.conflicts is None:
+            self.conflicts = _conflicts(self.storages)
         devices = dict.fromkeys(storage.device for storage in self.storages)
         if not devices or list(devices) == [None]:
             return pack(self.storages, nbytes, self.conflicts)
@@ -128,15 +133,15 @@ class MemoryPlan:
                 here = layout
             else:
                 elsewhere.append((device, layout.peak, layout.lower_bound))
-        return Layout(tuple(offsets), tuple(nbytes), here.peak, here.lower_bound, tuple(elsewhere))
+        return Layout(tuple(offsets), nbytes, here.peak, here.lower_bound, tuple(elsewhere))
 
-    def fields(self):
+    def fields(self) -> tuple:
         """Its fields but for `conflicts`; with its Layout, where sizes are known."""
         if not self.symbols:
             self.layout(())
         return self.symbols, {} if self.symbols else dict(self.layouts), self.storages, self.sites, self.slots
 
-    def _latest(self):
+    def _latest(self) -> Layout:
         if not self.layouts:
             if self.symbols and self.storages:
                 raise InternalError("the plan has not been laid out for any sizes yet")
@@ -144,16 +149,16 @@ class MemoryPlan:
         return self.layouts.latest()
 
     @property
-    def peak(self):
+    def peak(self) -> int:
         """Bytes of the arena, for the sizes laid out last."""
         return self._latest().peak
 
     @property
-    def lower_bound(self):
+    def lower_bound(self) -> int:
         """The most bytes that live at once, for the sizes laid out last: no packing needs less."""
         return self._latest().lower_bound
 
-    def __str__(self):
+    def __str__(self) -> str:
         layout = self.layouts.latest()
         lines = ["storage  register  lives        bytes" + ("      offset" if layout else "")]
         for s in self.storages:
@@ -172,10 +177,10 @@ class MemoryPlan:
 MOVES = 8                        # tries, in each order, to bring down what lies on top
 
 
-def _conflicts(storages):
+def _conflicts(storages: Sequence[Storage]) -> Conflicts:
     """For each storage the numbers of those that live at some time together with it."""
-    together: list = [[] for _ in storages]
-    active: list = []
+    together: Conflicts = [[] for _ in storages]
+    active: list[Storage] = []
     for storage in sorted(storages, key=lambda s: s.start):
         active = [other for other in active if other.end >= storage.start]
         for other in active:
@@ -185,7 +190,7 @@ def _conflicts(storages):
     return together
 
 
-def pack(storages, nbytes, conflicts):
+def pack(storages: Sequence[Storage], nbytes: Sequence[int], conflicts: Conflicts) -> Layout:
     """A Layout for storages of those sizes: best fit, by breadth (`_by_breadth`); if that misses the bound, again with what
     lay on top placed first, MOVES times at most, by decreasing size and then by decreasing length of life.
 
@@ -199,7 +204,7 @@ def pack(storages, nbytes, conflicts):
         ordered = _by_breadth(storages, sizes, conflicts, first)
         for _ in range(MOVES):
             offsets = _place(ordered, sizes, conflicts)
-            ends = [0 if offset is None else offset + size for offset, size in zip(offsets, sizes)]
+            ends = [0 if offset < 0 else offset + size for offset, size in zip(offsets, sizes)]
             peak = max(ends, default=0)
             if best is None or peak < best.peak:
                 best = Layout(tuple(offsets), tuple(nbytes), peak, bound)
@@ -209,27 +214,30 @@ def pack(storages, nbytes, conflicts):
     return best
 
 
-def _by_breadth(storages, sizes, conflicts, first):
+def _by_breadth(storages: Sequence[Storage], sizes: Sequence[int], conflicts: Conflicts,
+                first: Callable[[int], Any]) -> list[int]:
     """Numbers of the storages: those that live when the most bytes live, in the order of the key `first`, then the others of the
     time with the next most, and so on (Pisarchyk & Lee 2020, greedy by breadth)."""
-    starts: dict = {s.number: s.start for s in storages}
-    living: dict = {}                            # by time
+    starts = {s.number: s.start for s in storages}
+    living: dict[int, list[int]] = {}                            # by time
     for number, start in starts.items():
         if start not in living:
             living[start] = [number, *(n for n in conflicts[number] if n in starts and starts[n] <= start)]
-    ordered: dict = {}
+    ordered: dict[int, None] = {}
     for alive in sorted(living.values(), key=lambda alive: -sum([sizes[n] for n in alive])):
         ordered.update(dict.fromkeys(sorted([n for n in alive if n not in ordered], key=first)))
     return list(ordered)
 
 
-def _place(ordered, sizes, conflicts):
-    """Offsets in that order of numbers, each in the smallest gap where it fits."""
-    offsets: list[int | None] = [None] * len(sizes)
-    taken: list = [[] for _ in sizes]            # (offset, end) of what is placed and lives together with each, sorted
+def _place(ordered: list[int], sizes: Sequence[int], conflicts: Conflicts) -> list[int]:
+    """Offsets in that order of numbers, each in the smallest gap where it fits; -1 for other numbers."""
+    offsets = [-1] * len(sizes)
+    # (offset, end) of what is placed and lives together with each, sorted
+    taken: list[list[tuple[int, int]]] = [[] for _ in sizes]
     for number in ordered:
         size = sizes[number]
-        best, best_gap, top = None, None, 0
+        best: int | None = None
+        best_gap = top = 0
         for start, end in taken[number]:
             if start > top:
                 gap = start - top
@@ -240,12 +248,12 @@ def _place(ordered, sizes, conflicts):
         offset = offsets[number] = top if best is None else best
         span = offset, offset + size
         for other in conflicts[number] if size else ():
-            if offsets[other] is None:
+            if offsets[other] < 0:
                 insort(taken[other], span)
     return offsets
 
 
-def _lower_bound(storages, sizes):
+def _lower_bound(storages: Sequence[Storage], sizes: Sequence[int]) -> int:
     events = sorted([(s.start, 0, sizes[s.number]) for s in storages]
                     + [(s.end, 1, -sizes[s.number]) for s in storages])
     live = peak = 0
@@ -257,7 +265,7 @@ def _lower_bound(storages, sizes):
 
 # ---------------------------------------------------------------------------------------------------------- lifetimes
 
-def plan(program):
+def plan(program: F.Program) -> tuple[F.Program, MemoryPlan]:
     """(the program with Kills, its MemoryPlan).
 
     raises : InternalError if a pointer to a storage gets where lifetimes cannot follow: returned, stored, on a tape
@@ -265,8 +273,10 @@ def plan(program):
     entry = program.entry
     called = {i.flow for flow in program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallFlow)}
     symbols = tuple(entry.symbols)
-    sites, slots, planned_flows, dynamic = {}, {}, [], []
-    storages: list = []
+    sites: dict[tuple[str, int], Site] = {}
+    slots: dict[str, int] = {}
+    planned_flows, dynamic = [], []
+    storages: list[Storage] = []
     handed_back = _handed_back(program)
     for flow in program.all_flows():
         lives = _Lifetimes(flow, _Points(flow, handed_back))
@@ -298,12 +308,12 @@ class _Life:
     end: int
     block: int                  # the block that kills it, and after which of its instructions
     index: int
-    avoid: tuple
+    avoid: F.Registers
 
 
-def _handed_back(program):
+def _handed_back(program: F.Program) -> dict[str, list[set[int]]]:
     """{flow name: for each returned value the numbers of the parameters into whose memory it may point}"""
-    back: dict = {flow.name: [set() for _ in flow.returns] for flow in program.all_flows()}
+    back: dict[str, list[set[int]]] = {flow.name: [set() for _ in flow.returns] for flow in program.all_flows()}
     changed = bool(program.flows)
     while changed:
         changed = False
@@ -319,10 +329,10 @@ def _handed_back(program):
 @dataclass
 class _Points:
     """registers[r]: the Allocs of the flow, and above them the parameters, that register r may point into, as bits."""
-    flow: Any
-    handed_back: dict
+    flow: F.Flow
+    handed_back: dict[str, list[set[int]]]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.allocs = [i for i in F.walk(self.flow.body) if isinstance(i, F.Alloc)]
         self.count = len(self.allocs)
         self.bit = {alloc.dst: 1 << n for n, alloc in enumerate(self.allocs)}
@@ -332,7 +342,7 @@ class _Points:
                 self.registers[param.register] = 1 << (self.count + n)
         self._block(self.flow.body)
 
-    def _block(self, block):
+    def _block(self, block: F.Block) -> None:
         points = self.registers
         for i in block.instructions:
             if isinstance(i, F.Alloc):
@@ -359,7 +369,7 @@ class _Points:
             elif isinstance(i, F.TapePush) and i.nbytes is None:
                 self._stays((i.value,), "is pushed on a tape")
 
-    def _loop(self, i):
+    def _loop(self, i: F.While) -> None:
         points = self.registers
         for param, init in zip(i.params, i.inits):
             points[param] |= points[init]
@@ -374,29 +384,30 @@ class _Points:
         for dst, param in zip(i.dsts, i.params):
             points[dst] = points[param]
 
-    def _stays(self, registers, what):
+    def _stays(self, registers: Sequence[int], what: str) -> None:
         if any(self.of(register) for register in registers):
             raise InternalError(f"flow {self.flow.name}: a pointer to a storage of the flow {what}",
                                 hint="copy the contents, or let the caller provide the storage")
 
-    def of(self, register):
+    def of(self, register: int) -> int:
         """The Allocs alone that the register may point into, as bits."""
         return self.registers[register] & ((1 << self.count) - 1)
 
 
 class _Lifetimes:
-    """Lifetimes of one Flow. A path is a tuple of (block number, index of the instruction) from the body inwards."""
+    """Lifetimes of one Flow."""
 
-    def __init__(self, flow, points):
+    def __init__(self, flow: F.Flow, points: _Points) -> None:
         self.flow, self.points, self.allocs, self.bit = flow, points, points.allocs, points.bit
-        self.positions, self.spans = 0, {}               # spans: (block, index) -> (start, end, instruction)
-        self.alloc_path, self.uses = {}, []              # uses: (bits, path)
-        self.enclosing = {}                              # alloc dst: parameters of the loops around it
-        self.blocks = 0
+        self.positions = self.blocks = 0
+        self.spans: dict[tuple[int, int], tuple[int, int, F.Instruction]] = {}   # by block and index: start, end
+        self.alloc_path: dict[int, Path] = {}            # by register
+        self.uses: list[tuple[int, Path]] = []           # of the storages that these bits say
+        self.enclosing: dict[int, F.Registers] = {}      # alloc dst: parameters of the loops around it
         self._walk(flow.body, (), ())
         self.lives = {alloc: life for alloc, life in zip(self.allocs, self._lives())}
 
-    def _walk(self, block, path, loop_params):
+    def _walk(self, block: F.Block, path: Path, loop_params: tuple[int, ...]) -> None:
         """Number the positions, note where each Alloc stands and each use of a storage."""
         number = self.blocks
         self.blocks += 1
@@ -424,11 +435,9 @@ class _Lifetimes:
             if bits:
                 self.uses.append((bits, here))
 
-    def _lives(self):
+    def _lives(self) -> Iterator[_Life]:
         depth = [len(self.alloc_path[a.dst]) - 1 for a in self.allocs]
-        members: list = []                               # uses, by alloc
-        for _ in self.allocs:
-            members.append([])
+        members: list[list[Path]] = [[] for _ in self.allocs]                    # uses, by alloc
         for bits, path in self.uses:
             while bits:
                 low = bits & -bits
@@ -449,16 +458,16 @@ class _Lifetimes:
             avoid = tuple(p for p in self.enclosing[alloc.dst] if self.points.of(p) & self.bit[alloc.dst])
             yield _Life(start, self.spans[block, index][1], block, index, avoid)
 
-    def with_kills(self):
+    def with_kills(self) -> F.Flow:
         """The Flow with a Kill after the last use of each Alloc."""
-        kills: dict = {}
+        kills: dict[tuple[int, int], list[F.Kill]] = {}
         for alloc, life in self.lives.items():
             kills.setdefault((life.block, life.index), []).append(F.Kill(alloc.dst))
         self.blocks = 0
         flow = self.flow
         return F.Flow(flow.name, flow.params, flow.kinds, self._rebuild(flow.body, kills), flow.symbols, flow.devices)
 
-    def _rebuild(self, block, kills):
+    def _rebuild(self, block: F.Block, kills: dict[tuple[int, int], list[F.Kill]]) -> F.Block:
         number = self.blocks
         self.blocks += 1
         instructions = []
@@ -475,7 +484,7 @@ class _Lifetimes:
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _common_depth(own, path):
+def _common_depth(own: Path, path: Path) -> int:
     """The depth of the innermost block in which both paths stand."""
     depth = 0
     while depth + 1 < min(len(own), len(path)) and own[depth + 1][0] == path[depth + 1][0]:

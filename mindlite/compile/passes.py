@@ -7,9 +7,12 @@
 All three run `PIPELINE`; what one of them leaves out is an `Omission`, which says why. A pass whose requirements do not hold is
 refused when a Pipeline is built, with its omissions, and again when it runs, before the pass does.
 """
+from __future__ import annotations
+
 import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any, Callable, Iterable
 
 from ..ad import derivative_graph
@@ -17,6 +20,7 @@ from ..backend.target import Target, target_of
 from ..common.config import config
 from ..common.errors import InternalError, Stage
 from ..common.events import listen
+from ..common.location import Location
 from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
@@ -100,7 +104,7 @@ class Pipeline:
     raises : InternalError for a pass whose requirements those before it do not establish
     """
 
-    def __init__(self, passes: Iterable[Pass], given: Iterable[str] = (TYPED,)):
+    def __init__(self, passes: Iterable[Pass], given: Iterable[str] = (TYPED,)) -> None:
         self.passes, self.given = tuple(passes), frozenset(given)
         names = [one.name for one in self.passes]
         if len(set(names)) != len(names):
@@ -217,7 +221,7 @@ def derive_graph(graph: FuncGraph) -> FuncGraph:
 
 
 @contextlib.contextmanager
-def noting():
+def noting() -> Iterator[list[tuple[Location | None, str]]]:
     """Yield a list to which (Location, text) is added for each transformation that could not do what was wanted."""
     thread, notes = threading.get_ident(), []
 

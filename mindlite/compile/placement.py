@@ -13,22 +13,29 @@ whose operands all lie on the CPU and whose results only the CPU reads: a check 
 Lowering asks this for free domains and results alone. What a register points to it knows itself (Flow.devices), so a copy is
 never missing, whatever stands here.
 """
-from ..backend.target import current, target_of
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Union
+
+from ..backend.target import Target, current, target_of
+from ..common.device import Device
 from ..common.tensor import Parameter
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem, undefined,
                               while_loop)
-from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import kernel_rule
 from ..ops.basic import scalar_to_tensor
 from ..ops.scalar import tensor_to_scalar
 from .library import is_in_library
 from .lowering import ALIASES
 
+Value = tuple[AnfNode, Union[int, None]]                    # a tensor: a node, or its result with a number
 _ON_THE_CPU = (segment, check, tensor_to_scalar, scalar_to_tensor)
 
 
-def place(graph, devices, device):
+def place(graph: FuncGraph, devices: Iterable[Device | None], device: Device | None) -> None:
     """Say in the types of a graph's parameters where they lie.
 
     devices : of the parameters without a Tensor of their own, in order; a Parameter of the function's moves to the device
@@ -47,8 +54,11 @@ def place(graph, devices, device):
 class Placement:
     """Where the tensors of a typed graph and of the graphs below it lie. device: where kernels run"""
 
-    def __init__(self, graph, device):
-        self.device, self.target, self.parent, self.home, self.edges = device, target_of(device), {}, {}, []
+    def __init__(self, graph: FuncGraph, device: Device) -> None:
+        self.device, self.target = device, target_of(device)
+        self.parent: dict[Value, Value] = {}
+        self.home: dict[Value, Device | None] = {}
+        self.edges: list[tuple[Value, Value | Device | None]] = []
         self.on_cpu = kernels_on_the_cpu(graph)
         for p in graph.parameters:
             if isinstance(p.abstract, AbstractTensor):
@@ -56,19 +66,19 @@ class Placement:
         self.walk(graph, set())
         self.decide()
 
-    def of(self, node, index=None):
+    def of(self, node: AnfNode, index: int | None = None) -> Device | None:
         """The Device of a tensor, or of a result of a node with several; None for the CPU."""
         return self.home.get(self.find((node, index)), self.device)
 
     # -- domains
 
-    def find(self, key):
+    def find(self, key: Value) -> Value:
         """The representative of a domain."""
         while self.parent.setdefault(key, key) != key:
             self.parent[key] = key = self.parent[self.parent[key]]       # path halving
         return key
 
-    def same(self, a, b):
+    def same(self, a: Value, b: Value) -> None:
         """Two values are one memory."""
         a, b = self.find(a), self.find(b)
         if a != b:
@@ -76,17 +86,17 @@ class Placement:
             if a in self.home:
                 self.home.setdefault(b, self.home.pop(a))
 
-    def made(self, node, place, index=None):
+    def made(self, node: AnfNode, place: Device | None, index: int | None = None) -> None:
         """A value that is made on a device."""
         self.home[self.find((node, index))] = place
 
-    def edge(self, a, b):
+    def edge(self, a: Value, b: Value | Device | None) -> None:
         """What is in one domain goes to another; b may be a Device or None: who reads it there."""
         self.edges.append((a, b))
 
     # -- the graph
 
-    def walk(self, graph, seen):
+    def walk(self, graph: FuncGraph, seen: set[FuncGraph]) -> None:
         """Enter the nodes of a graph and of those below."""
         for node in graph.nodes:
             tensors = [a for a in node.args if isinstance(a.abstract, AbstractTensor) and not isinstance(a, ValueNode)]
@@ -111,14 +121,14 @@ class Placement:
             else:
                 self.results(node, self.device, tensors, self.device)
 
-    def results(self, node, place, tensors, read):
+    def results(self, node: CNode, place: Device | None, tensors: Iterable[AnfNode], read: Device | None) -> None:
         """The results of a node are made at `place`, its operands are read at `read`."""
         for index in (None, *range(len(getattr(node.abstract, "elements", ())))):
             self.made(node, place, index)
         for a in tensors:
             self.edge((a, None), read)
 
-    def branches(self, node, seen):
+    def branches(self, node: CNode, seen: set[FuncGraph]) -> None:
         """The two graphs of a cond: operands are their parameters, results come from both."""
         if isinstance(node.args[0].abstract, AbstractTensor):
             self.edge((node.args[0], None), None)
@@ -130,7 +140,7 @@ class Placement:
             for index, out in enumerate(graph.outputs):
                 self.edge((out, None), (node, index))
 
-    def loop(self, node, seen):
+    def loop(self, node: CNode, seen: set[FuncGraph]) -> None:
         """A loop's state is one domain in both graphs and behind them, an invariant one in both graphs; what goes in and
         round goes over an edge, so it is copied before the loop and not in it."""
         body, test = node.attrs["body"], node.attrs["cond"]
@@ -147,7 +157,7 @@ class Placement:
         for index, out in enumerate(body.outputs):
             self.edge((out, None), (node, index))
 
-    def called(self, graph, seen):
+    def called(self, graph: FuncGraph, seen: set[FuncGraph]) -> None:
         """A graph that is called: what it takes and gives lies on the device."""
         if graph in seen:
             return
@@ -160,9 +170,9 @@ class Placement:
 
     # -- free domains
 
-    def decide(self):
+    def decide(self) -> None:
         """Each free domain goes where most of its edges lead; ties go to the device."""
-        around: dict = {}
+        around: dict[Value, list[Value | Device | None]] = {}
         for a, b in self.edges:
             ends = [self.find(end) if type(end) is tuple else end for end in (a, b)]
             for mine, other in (ends, ends[::-1]):
@@ -175,21 +185,21 @@ class Placement:
             here = sum(1 for place in votes if place is None)
             self.home[key] = None if here > len(votes) - here else self.device
 
-    def known(self, end):
+    def known(self, end: Value | Device | None) -> bool:
         """True for a Device, and for a domain whose place is decided."""
         return type(end) is not tuple or end in self.home
 
 
-def kernels_on_the_cpu(graph):
+def kernels_on_the_cpu(graph: FuncGraph) -> set[CNode]:
     """The kernels of a graph that save copies by running on the CPU: what they read lies there, and who reads them is there."""
-    found = set()
-    users: dict = {}
+    found: set[CNode] = set()
+    users: dict[AnfNode, list[CNode]] = {}
     for node in graph.nodes:
         for a in node.args:
             users.setdefault(a, []).append(node)
     leaving = {*graph.outputs}
 
-    def stays(node):                                         # everything that reads it is on the CPU
+    def stays(node: CNode) -> bool:                                        # everything that reads it is on the CPU
         readers = users.get(node, ())
         return node not in leaving and bool(readers) and all(
             reader.fn in _ON_THE_CPU or reader in found or (reader.fn is cond and reader.args[0] is node
@@ -197,7 +207,7 @@ def kernels_on_the_cpu(graph):
     for node in reversed(graph.nodes):
         if (node.fn in ALIASES or node.fn is tuple_getitem or runs_as_kernel(node, current())) and stays(node):
             found.add(node)
-    here = {p for p in graph.parameters if isinstance(p.abstract, AbstractTensor) and p.abstract.device is None}
+    here: set[AnfNode] = {p for p in graph.parameters if isinstance(p.abstract, AbstractTensor) and p.abstract.device is None}
     for node in graph.nodes:
         tensors = [a for a in node.args if not isinstance(a, ValueNode) and not isinstance(a.abstract, AbstractScalar)]
         if node in found and all(a in here for a in tensors) or node.fn is scalar_to_tensor:
@@ -205,7 +215,7 @@ def kernels_on_the_cpu(graph):
     return {node for node in found & here if runs_as_kernel(node, current()) and node.fn not in ALIASES}
 
 
-def runs_as_kernel(node, target):
+def runs_as_kernel(node: CNode, target: Target) -> bool:
     """True for an operator that a fused, generated or library kernel of a Target does; others are evaluated in Python, on the
     CPU."""
     return isinstance(node.fn, FuncGraph) or is_in_library(node.fn, target) or node.fn in kernel_rule

@@ -4,8 +4,12 @@
     run(plan, leaves)         what the function gives; containers, variables and Tensors outside are written
     run_graph(plan, arrays)   the outputs of a graph
 """
+from __future__ import annotations
+
 import contextlib
-from typing import NamedTuple
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,20 +23,20 @@ from ..infer.values import Place
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.primitive import current_interpreter, eager
 from ..ops.views import written
-from .call_plan import lies_at
-from .signature import matches
+from .call_plan import CallPlan, lies_at
+from .signature import Leaves, Signature, matches
 
 
 class Ran(NamedTuple):
     """What a run gave: `values` and `outputs` as Executable.run does."""
-    values: tuple
-    outputs: dict
-    made: dict                               # {number of an output: its new array}
-    copies: list                             # [(an argument that is not contiguous, the copy that was taken for it)]
+    values: tuple[Any, ...]
+    outputs: dict[int, Any]
+    made: dict[int, Any]                     # {number of an output: its new array}
+    copies: list[tuple[np.ndarray, np.ndarray]]          # arguments that are not contiguous, and the copies taken for them
     objects: list                            # the Python objects of the run
 
 
-def fits(plan, signature):
+def fits(plan: CallPlan, signature: Signature) -> bool:
     """True if a call with this signature may run: its sizes do, Parameters are as they were, kernels run where its own do."""
     env: dict = {}
     return matches(plan.signature, signature, env) and all(
@@ -40,7 +44,7 @@ def fits(plan, signature):
         if symbols_of(c.left) | symbols_of(c.right) <= set(env)) and held_as_it_was(plan)    # others are checked in the Flow
 
 
-def held_as_it_was(plan):
+def held_as_it_was(plan: CallPlan) -> bool:
     """True if the Tensors that it reads have the dtypes and sizes for which it was compiled, where they were, and kernels still
     run where its own do."""
     for tensor, dtype, shape, lies in plan.held:
@@ -50,12 +54,12 @@ def held_as_it_was(plan):
     return plan.device == target_device()
 
 
-def meets_hooks(plan, leaves):
+def meets_hooks(plan: CallPlan, leaves: Leaves) -> bool:
     """True if what it differentiates by has hooks in this call."""
     return any(leaves[number].__dict__.get(HOOKS) for number in plan.differentiated)
 
 
-def complete(plan, leaves):
+def complete(plan: CallPlan, leaves: Leaves) -> Leaves:
     """The run-time arguments of a call: its Tensors, its numbers that vary, and what variables outside hold now."""
     if plan.scalars:
         leaves = leaves.with_numbers(plan.scalars)
@@ -64,12 +68,12 @@ def complete(plan, leaves):
     return leaves
 
 
-def running(plan):
+def running(plan: CallPlan) -> AbstractContextManager[list]:
     """The list of the Python objects of a run, which live until it ends: a context."""
     return plan.objects.running() if plan.meets_python else contextlib.nullcontext([])
 
 
-def _run(plan, arrays, objects):
+def _run(plan: CallPlan, arrays: Sequence[Any], objects: list) -> Ran:
     """The Ran of a run on ndarrays, DeviceArrays, numbers and objects. raises : as Executable.run"""
     env = {} if plan.static else dict(zip(plan.symbols, plan.sizes(arrays)))
     params, made, copies = [], {}, []
@@ -100,14 +104,14 @@ def _run(plan, arrays, objects):
     return Ran(values, outputs, made, copies, objects)
 
 
-def run_graph(plan, arrays):
+def run_graph(plan: CallPlan, arrays: Sequence[Any]) -> list:
     """The outputs of a graph, a list of ndarrays, DeviceArrays, numbers and objects. raises : as Executable.run"""
     with running(plan) as objects:
         ran = _run(plan, arrays, objects)
         return [output_of(plan, number, ran) for number in range(len(plan.results))]
 
 
-def output_of(plan, number, ran):
+def output_of(plan: CallPlan, number: int, ran: Ran) -> Any:
     """An output of the graph: an ndarray, a DeviceArray, a number or an object."""
     kind, place = plan.results[number]
     if kind in ("param", "output"):
@@ -122,7 +126,7 @@ def output_of(plan, number, ran):
     raise ArgumentError("a new value of a Parameter cannot be a result too")
 
 
-def run(plan, leaves):
+def run(plan: CallPlan, leaves: Leaves) -> Any:
     """The function's value for the leaves of a call; what it did to containers, variables and Tensors is done.
 
     raises : as Executable.run
@@ -148,7 +152,7 @@ def run(plan, leaves):
         return build(plan, plan.output, ran, leaves)
 
 
-def write(target, content, leaves):
+def write(target: Place | HookOn | int, content: Any, leaves: Leaves) -> None:
     """Give a variable, a container of the caller or a Tensor's hooks what the function gave it."""
     if isinstance(target, Place):
         target.write(content)
@@ -161,7 +165,7 @@ def write(target, content, leaves):
         leaves.containers[target][:] = content
 
 
-def build(plan, value, ran, leaves):
+def build(plan: CallPlan, value: Any, ran: Ran, leaves: Leaves) -> Any:
     """A value with results in place of Results."""
     if isinstance(value, Result):
         if value.argument is not None:

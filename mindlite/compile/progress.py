@@ -4,9 +4,12 @@
 
 Nothing is written where stderr is no terminal, before SHOWN_AFTER seconds have passed, or beside another compile that is shown.
 """
+from __future__ import annotations
+
 import os
 import sys
 import threading
+from typing import Any, TextIO
 
 from ..common.locks import new_lock
 from . import flow as F
@@ -19,22 +22,23 @@ _shown = new_lock()                      # held by the compile that is shown
 class Progress:
     """with Progress(name) as progress: progress.stage = "infer" .. progress.program = a Flow program, whose kernels count"""
 
-    def __init__(self, name):
-        self.name, self.stage, self.program = name, "", None
-        self.ended, self.thread = threading.Event(), None
+    def __init__(self, name: str) -> None:
+        self.name, self.stage, self.ended = name, "", threading.Event()
+        self.program: F.Program | None = None
+        self.thread: threading.Thread | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Progress:
         if sys.stderr is not None and sys.stderr.isatty():
             self.thread = threading.Thread(target=self.show, args=(sys.stderr,), daemon=True)
             self.thread.start()
         return self
 
-    def __exit__(self, *raised):
+    def __exit__(self, *raised: Any) -> None:
         self.ended.set()
         if self.thread is not None:
             self.thread.join()
 
-    def show(self, terminal):
+    def show(self, terminal: TextIO) -> None:
         """Write the line and keep it true until the compile ends; then erase it."""
         if self.ended.wait(SHOWN_AFTER) or not _shown.acquire(blocking=False):
             return
@@ -53,7 +57,7 @@ class Progress:
         finally:
             _shown.release()
 
-    def __str__(self):
+    def __str__(self) -> str:
         flows = () if self.program is None else self.program.all_flows()
         calls = [i for flow in flows for i in F.walk(flow.body) if isinstance(i, F.CallKernel)]
         kernels = {id(call.kernel): call.kernel for call in calls}.values()

@@ -4,20 +4,24 @@
 
 Plain classes, not closures: what their fields hold can be written to a file (`flow_file.py`).
 """
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..common.dim import product
+from ..common.dim import Dim, product
+from ..common.dtype import DType
 from ..common.errors import MindliteError, Passed, Signal, Stage
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import current_log
-from ..mindir.abstract import AbstractAny, AbstractTensor, map_dims
-from ..mindir.primitive import eval_rule
+from ..mindir.abstract import Abstract, AbstractAny, AbstractTensor, map_dims
+from ..mindir.primitive import Primitive, eval_rule
 
 
 class Objects(threading.local):
@@ -26,11 +30,11 @@ class Objects(threading.local):
     Arrays that segments gave live here until the run ends; a run inside a run has its own numbers.
     """
 
-    def __init__(self):
-        self.runs: list = [[]]
+    def __init__(self) -> None:
+        self.runs: list[list] = [[]]
 
     @contextlib.contextmanager
-    def running(self):
+    def running(self) -> Iterator[list]:
         """A run: its list of objects, which ends with it."""
         self.runs.append([])
         try:
@@ -39,11 +43,11 @@ class Objects(threading.local):
             self.runs.pop()
 
     @property
-    def items(self):
+    def items(self) -> list:
         """The objects of the innermost run."""
         return self.runs[-1]
 
-    def add(self, value):
+    def add(self, value: Any) -> int:
         """Keep `value`; its number."""
         self.runs[-1].append(value)
         return len(self.runs[-1]) - 1
@@ -57,15 +61,16 @@ class PythonCall:
     gives   : those of the results          objects: where what it gives lives until the run ends
     arrays  : it takes arrays in place of Tensors, and only computes;   borrowed: how many of the last are not copied
     """
-    function: Any
-    given: tuple
-    gives: tuple
+    function: Callable[..., Any]
+    given: tuple[Any, ...]
+    gives: tuple[Abstract, ...]
     objects: Objects
     arrays: bool = False
     borrowed: int = 0
 
-    def __call__(self, *registers):
-        values, at, lent = [], 0, []
+    def __call__(self, *registers: int) -> tuple:
+        values: list[Any] = []
+        at, lent = 0, []
         for number, abstract in enumerate(self.given):
             register, at = registers[at], at + 1
             if isinstance(abstract, AbstractTensor):
@@ -108,15 +113,15 @@ class PythonCall:
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """The eval rule of an operator that has no kernel. sizes: the Dims among its attributes; their values come last."""
-    primitive: Any
-    attrs: dict
-    sizes: tuple
+    primitive: Primitive
+    attrs: dict[str, Any]
+    sizes: tuple[Dim, ...]
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Any:
         with Stage("run"):
             return self.compute(*values)
 
-    def compute(self, *values):
+    def compute(self, *values: Any) -> Any:
         """What the eval rule gives for these values, those of the sizes last."""
         count = len(values) - len(self.sizes)
         known = dict(zip(self.sizes, values[count:]))
@@ -132,14 +137,14 @@ class Evaluation:
 @dataclass(frozen=True, eq=False)
 class Failure:
     """What a Check raises: error(*values), each value of its type."""
-    error: Any
-    types: tuple = ()
+    error: Callable[..., Exception]
+    types: tuple[type, ...] = ()
 
-    def __call__(self, *values):
+    def __call__(self, *values: Any) -> Exception:
         return self.error(*[kind(value) for kind, value in zip(self.types, values)])
 
 
-def array_at(pointer, dtype, shape):
+def array_at(pointer: int, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
     """The memory at a pointer as an ndarray."""
     nbytes = product(shape) * dtype.itemsize
     if not nbytes:

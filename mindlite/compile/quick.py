@@ -19,6 +19,11 @@ way for arguments that are Tensors and plain constants, and for results of known
 nothing has run, and the call goes the general way: `call.refused` is the number of the guard that did not hold, None where
 it was something else. Each thread makes its own, because the context in it belongs to one thread.
 """
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
 from ..backend import python_entry
@@ -27,10 +32,12 @@ from ..common.device import kinds
 from ..common.tensor import Parameter, Tensor
 from ..infer.results import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
-from .guards import guard_holds, refused_by
+from .call_plan import CallPlan
+from .guards import Guard, guard_holds, refused_by
 from .known_call import KnownCall
-from .short_plan import ABSENT, ATTRIBUTE, CELL, ITEM, MAX_ARRAYS, METHOD, ShortPlan, check_of
-from .signature import SameSpec, TensorSpec
+from .short_plan import ABSENT, ATTRIBUTE, CELL, ITEM, MAX_ARRAYS, METHOD, Check, ShortPlan, check_of
+from .signature import Part, SameSpec, Signature, TensorSpec
+from .variant import Variant
 
 MISS = object()
 _PLAIN = (int, bool, str, bytes, type(None))
@@ -41,51 +48,49 @@ class Unfit(Exception):
     """Why a call cannot go the fast path."""
 
 
-def quick_call(variant, signature, args):
+def quick_call(variant: Variant, signature: Signature, args: tuple) -> Any:
     """call(args) -> the function's value or MISS, for this variant and exactly this signature; call.short: the same for machine
     code, a ShortPlan or None.
 
-    out : None where there is no fast path; why not stands in `variant.slow`
+    out : None where there is no fast path
     """
     try:
         return _Writer(variant.plan, signature, args).function()
-    except Unfit as reason:
-        variant.slow = str(reason)
+    except Unfit:
         return None
 
 
 class _Writer:
     """Writes the function: `names` are its globals, `leaves` the places, classes and specs of its Tensors."""
 
-    def __init__(self, plan, signature, args):
+    def __init__(self, plan: CallPlan, signature: Signature, args: tuple) -> None:
         self.plan, self.executable = plan, plan.executable
         why_not = plan.why_not_fast()
         if why_not:
             raise Unfit(why_not)
-        self.names = {"config": config, "Tensor": Tensor, "new": _new, "empty": np.empty, "plan": plan}
-        self.leaves: list = []
-        self.tests: list = []
+        self.names: dict[str, Any] = {"config": config, "Tensor": Tensor, "new": _new, "empty": np.empty, "plan": plan}
+        self.leaves: list[tuple[str, type, TensorSpec]] = []
+        self.tests: list[str] = []
         tensors = [id(value) for value in args if type(value) in (Tensor, Parameter)]
         self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args) and len(set(tensors)) == len(tensors)
         self.distinct = len(tensors) > 1
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
-        tensors = [place for place, owner, _ in self.leaves if owner is not np.ndarray]
+        places = [place for place, owner, _ in self.leaves if owner is not np.ndarray]
         self.plain = not self.tests and self.flat           # machine code can see that none of them is another one
-        if len(tensors) > 1:                                # none of them is another one
-            self.tests.append(f"len({{{', '.join(f'id({place})' for place in tensors)}}}) == {len(tensors)}")
-        shapes = [spec.shape for _, _, spec in self.leaves]
+        if len(places) > 1:                                 # none of them is another one
+            self.tests.append(f"len({{{', '.join(f'id({place})' for place in places)}}}) == {len(places)}")
         self.known = KnownCall(plan, [
             (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape)
-            for _, owner, spec in self.leaves], [shapes[n][axis] for n, axis in plan.symbols.values()])
+            for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
 
-    def name(self, stem, value):
+    def name(self, stem: str, value: Any) -> str:
         """A name for a value in the function."""
         name = f"{stem}{len(self.names)}"
         self.names[name] = value
         return name
 
-    def read(self, signature, value, place):
+    def read(self, signature: Part, value: Any, place: str) -> None:
         """Tests for what a part of the arguments must be; its Tensors become arguments of the builtin."""
         if isinstance(signature, TensorSpec):
             if type(value) not in (Tensor, Parameter, np.ndarray):
@@ -116,7 +121,7 @@ class _Writer:
 
     # -- guards
 
-    def guard(self, guard):
+    def guard(self, guard: Guard) -> str:
         """The test of one guard: what is read is the same object, or an equal number or text; Python compares what is neither."""
         check, holds = check_of(*guard), f"{self.name('holds', guard_holds)}({self.name('guard', guard)})"
         if check is None or check[0] in (ATTRIBUTE, METHOD) and not check[2].isidentifier():
@@ -134,7 +139,7 @@ class _Writer:
 
     # -- the value
 
-    def build(self, value, lines):
+    def build(self, value: Any, lines: list[str]) -> str:
         """The expression of the function's value."""
         if isinstance(value, Result):
             if value.argument is not None:
@@ -158,26 +163,26 @@ class _Writer:
             raise Unfit(f"a result of class {type(value).__name__}")
         return self.name("c", value)
 
-    def leaf(self, number):
+    def leaf(self, number: int) -> str:
         place, owner, _ = self.leaves[number]
         if owner is np.ndarray:
             raise Unfit("an array that is handed through")
         return place
 
-    def checks(self, tests, guards):
+    def checks(self, tests: Sequence[str], guards: Iterable[tuple[int, str]]) -> list[str]:
         """Lines that leave where a test of the arguments or a guard, (its number, its test), does not hold."""
         lines = [f"    if not ({' and '.join(tests)}): return refuse(None)"] if tests else []
         lines += [f"    if not ({text}): return refuse({number})" for number, text in guards]
         return lines and ["try:", *lines, "except (LookupError, AttributeError, ValueError, TypeError):",
                           "    return refuse(refused_by(plan.guards))    # what is gone is not the same"]
 
-    def define(self, head, lines):
+    def define(self, head: str, lines: Iterable[str]) -> str:
         """The function with these lines."""
         text = "\n    ".join([head, *lines])
         exec(compile(text, f"<call of {self.executable.name}>", "exec"), self.names)
         return text
 
-    def function(self):
+    def function(self) -> Any:
         """The function `call`."""
         known, executable, plan = self.known, self.executable, self.plan
         if refused_by(plan.guards) is not None:
@@ -197,12 +202,12 @@ class _Writer:
         if executable.cleans_up:
             lines += ["context.end()"]
         lines += ["plan.calls += 1"]
-        results: list = []
+        results: list[str] = []
         out = self.build(plan.output, results)
         if self.values:
             lines += ["values = read(context)"]
 
-        def refuse(number):
+        def refuse(number: int | None) -> Any:
             """Nothing has run: a guard, or None, does not hold."""
             call.refused = number
             return MISS
@@ -214,7 +219,7 @@ class _Writer:
         call.source, call.failure, call.refused, call.short = text, known.failure, None, self.short(guards)
         return call
 
-    def short(self, guards):
+    def short(self, guards: Sequence[tuple[int, str]]) -> ShortPlan | None:
         """The same for machine code, a ShortPlan; None where that cannot make the result."""
         known, output, count = self.known, self.plan.output, len(self.known.made)
         results = output if type(output) is tuple else (output,)
@@ -224,12 +229,13 @@ class _Writer:
         numbers = tuple([known.order[r.number] for r in results])
         if not numbers or sorted(numbers) != list(range(count)):
             return None
-        checks = [(number, check_of(*self.plan.guards[number])) for number, _ in guards]
-        unseen = [guard for guard, (_, check) in zip(guards, checks) if check is None]
+        found = [check_of(*self.plan.guards[number]) for number, _ in guards]
+        unseen = [guard for guard, check in zip(guards, found) if check is None]
+        checks: list[tuple[int | None, Check]] = [(number, c) for (number, _), c in zip(guards, found) if c is not None]
         lines = self.checks([] if self.plain else self.tests, unseen)
         if lines:
             self.define("def holds(*args):", [*lines, "return True"])
         if len(kinds()) > 1:
             checks.append((None, (ATTRIBUTE, config, "device_target", config.device_target, None)))
-        return ShortPlan(known, numbers if type(output) is tuple else numbers[0], [c for c in checks if c[1] is not None],
+        return ShortPlan(known, numbers if type(output) is tuple else numbers[0], checks,
                          self.names.get("holds") if lines else None, self.plain and self.distinct)

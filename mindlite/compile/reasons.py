@@ -2,11 +2,15 @@
 
     another number: n: 1 -> 2; it is a run-time value from now on      cure: pass mutable(n), or a Tensor
 """
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from ..common.dim import Symbol
 from ..common.records import dataclass
-from .signature import ObjectSpec, SameSpec, ScalarSpec, TensorSpec, TreeSpec, is_number, show_signature
+from .signature import ObjectSpec, Part, SameSpec, ScalarSpec, Signature, TensorSpec, TreeSpec, is_number, show_signature
 
 CURES = {
     "size": "declare it open: set_inputs(..) or input_signature with None in its place, or jit(dynamic=1)",
@@ -29,7 +33,7 @@ class Reason:
     text: str
     cure: str = ""
 
-    def and_then(self, text, cure=None):
+    def and_then(self, text: str, cure: str | None = None) -> Reason:
         """The Reason with more to say."""
         return Reason(f"{self.text}; {text}", self.cure if cure is None else cure)
 
@@ -42,16 +46,16 @@ class Difference:
     before: str
     after: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.path}: {self.before} -> {self.after}"
 
     @property
-    def cure(self):
+    def cure(self) -> str:
         """What to do about it."""
         return CURES[self.kind].format(path=self.path.partition(".shape[")[0])
 
 
-def parameter_names(function):
+def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the positional parameters of a function or Cell, without `self`; () where it does not say."""
     try:
         parameters = inspect.signature(getattr(function, "construct", function)).parameters.values()
@@ -66,7 +70,7 @@ def parameter_names(function):
     return tuple(names)
 
 
-def arguments_in(signature, names):
+def arguments_in(signature: Signature, names: tuple[str, ...]) -> Iterator[tuple[str, Part]]:
     """(name, signature) of each argument of a call."""
     _, args, kwargs = signature
     for number, part in enumerate(args[1:]):
@@ -75,14 +79,14 @@ def arguments_in(signature, names):
         yield name, part
 
 
-def show_call(signature, names):
+def show_call(signature: Signature, names: tuple[str, ...]) -> str:
     """A call's signature as text: (x: f32[2, 3], n: int, axis=1)."""
-    def one(name, part):
+    def one(name: str, part: Part) -> str:
         return f"{name}: {part}" if isinstance(part, (TensorSpec, ScalarSpec)) else f"{name}={show_signature(part)}"
     return "(" + ", ".join(one(*item) for item in arguments_in(signature, names)) + ")"
 
 
-def differences(before, after, names):
+def differences(before: Signature, after: Signature, names: tuple[str, ...]) -> list[Difference]:
     """[Difference] between the signatures of two calls."""
     old, new = dict(arguments_in(before, names)), dict(arguments_in(after, names))
     if list(old) != list(new):
@@ -90,7 +94,7 @@ def differences(before, after, names):
     return [d for name in new for d in _differences(name, old[name], new[name])]
 
 
-def _differences(path, a, b):
+def _differences(path: str, a: Part, b: Part) -> Iterator[Difference]:
     if a == b:
         return
     if isinstance(a, TensorSpec) and isinstance(b, TensorSpec):
@@ -126,22 +130,22 @@ def _differences(path, a, b):
         yield Difference("constant", path, show_signature(a), show_signature(b))
 
 
-def _is_container(signature):
+def _is_container(signature: Part) -> bool:
     return isinstance(signature, tuple) and bool(signature) and (
         signature[0] in ("tuple", "list", "dict") or isinstance(signature[0], ObjectSpec))
 
 
-def _shape_of(signature):
+def _shape_of(signature: Signature) -> str:
     word = signature[0] if isinstance(signature[0], str) else signature[0].keep.__name__
     return f"a {word} of {len(signature) - 1}"
 
 
-def nearest(variants, signature, names):
-    """The differences from the variant that is most like the signature."""
-    return min((differences(v.signature, signature, names) for v in variants), key=len)
+def nearest(signatures: Iterable[Signature], signature: Signature, names: tuple[str, ...]) -> list[Difference]:
+    """The differences from the one of some signatures that is most like it."""
+    return min((differences(each, signature, names) for each in signatures), key=len)
 
 
-def reason_of(found, word):
+def reason_of(found: Iterable[Difference], word: str) -> Reason:
     """The Reason for differences, as in "another size: x.shape[0]: 2 -> 3"."""
     cures = list(dict.fromkeys(d.cure for d in found))
     return Reason(f"{word}: " + ", ".join(map(str, found)), "; ".join(cures))

@@ -7,19 +7,25 @@ it and does what does not fit. Words of a plan, then three for each new array (d
 numbers of the arrays that are results. Checks lie apart: how many, then the words of each. REFUSED says why the latest call
 did not run: check n (from 1), BY_TEST, or 0 for all else.
 """
+from __future__ import annotations
+
 import types
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..common.threads import here
 from ..mindir.syntax import Undefined
 from .guards import current_value
+from .known_call import KnownCall
 
 STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, REFUSED, HEAD = range(15)
 BY_TEST = -1
 MAX_ARRAYS = 24                                  # arguments and results of one call
 ITEM, ATTRIBUTE, CELL, METHOD = range(4)         # kinds of checks
 CHECK = 5                                        # words of a check: kind, owner, name, object, what a method is bound to
+Check = tuple[int, Any, str, Any, Any]           # kind, owner, name, object, what a method is bound to
 ABSENT = object()                                # the object of an ITEM that must not be there
 
 
@@ -37,16 +43,18 @@ class ShortPlan:
     test     : None, or a function of the arguments that gives True if all else is as expected
     """
 
-    def __init__(self, known, results, checks, test, distinct):
+    def __init__(self, known: KnownCall, results: int | tuple[int, ...], checks: Sequence[tuple[int | None, Check]],
+                 test: Callable[..., bool] | None, distinct: bool) -> None:
         entry, made, buffer = known.entry, known.made, known.context.buffer if known.peak else None
         sizes = [np.array(shape or (0,), np.int64) for _, shape, _ in made]
-        single = not isinstance(results, tuple)
+        numbers = results if isinstance(results, tuple) else (results,)
         outs = [word for (_, shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
         looked_at = np.array([len(checks), *[word for _, (kind, owner, name, value, bound) in checks for word in (
             kind, id(owner), id(name), 0 if value is ABSENT else id(value), id(bound))]], np.int64)
+        count = len(results) if isinstance(results, tuple) else -1
         self.words = np.array([id(here.state), entry.code_address, entry.plan_address, id(known.arenas), id(buffer), known.count,
-                               len(made), looked_at.ctypes.data, id(test), distinct, 0, -1 if single else len(results), id(None),
-                               0, *outs, *((results,) if single else results)], np.int64)
+                               len(made), looked_at.ctypes.data, id(test), distinct, 0, count, id(None), 0, *outs, *numbers],
+                              np.int64)
         if buffer is None:
             self.words[BUFFER] = 0
         else:
@@ -56,24 +64,24 @@ class ShortPlan:
         self.keep, self.guards = (here.state, known, sizes, checks, looked_at, test), [number for number, _ in checks]
 
     @property
-    def refused(self):
+    def refused(self) -> int | None:
         """The number of the guard, among those that machine code looks at, by which the latest call did not run, or None."""
         return self.guards[self.words[REFUSED] - 1] if self.words[REFUSED] > 0 else None
 
-    def use_buffer(self, buffer):
+    def use_buffer(self, buffer: np.ndarray) -> None:
         """The context points into another arena."""
         self.buffer, self.words[BUFFER] = buffer, id(buffer)
 
-    def on_failure(self, function):
+    def on_failure(self, function: Callable[..., NoReturn]) -> None:
         """function(*args) is called where a run has failed; it raises."""
         self.failed, self.words[FAILED] = function, id(function)
 
-    def end(self):
+    def end(self) -> None:
         """Never use this plan again."""
         self.words[STATE] = 0
 
 
-def check_of(kind, owner, name, value):
+def check_of(kind: str, owner: Any, name: str, value: Any) -> Check | None:
     """What machine code looks at for a guard, see ShortPlan: the object that was read is read again. Whatever passes would pass
     `guard_holds`; what does not is asked of Python. None where only Python can say."""
     if kind == "item" and type(owner) is dict and not isinstance(value, (list, dict, set)):

@@ -2,6 +2,9 @@
 
     f(x, 2, bias=None)   ->   (f32[32, 784], 2, bias=None)        fits the variant  (f32[N, 784], 2, bias=None)
 """
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -20,7 +23,8 @@ from ..common.trees import NotATree, Tree, TreeType, encode, is_deep, is_recursi
 from ..infer.arguments import Leaf, Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTree
 
-
+Signature = tuple[Any, ...]      # of a call: "tuple", that of its args, that of its kwargs
+Part = Any                       # of a signature: a spec, a constant, or a tuple: a word ("list", "int=", ..) and parts
 MAX_INT = (1 << 63) - 1          # larger ints stay constants: arithmetic in registers has 64 bits
 
 
@@ -36,12 +40,12 @@ class TensorSpec:
     """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, where it
     lies (a Device, or None for the CPU), and how on several ranks (a Placement)."""
     dtype: DType
-    shape: tuple
+    shape: tuple[Any, ...]
     parameter: bool = False
     device: Device | None = None
     placement: Any = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.dtype.short}[{', '.join(map(str, self.shape))}]" + ("" if self.device is None else f"@{self.device}")
 
 
@@ -50,7 +54,7 @@ class SameSpec:
     """The very Tensor that is leaf `number`: what is done to the one is done to the other."""
     number: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"argument {self.number} again"
 
 
@@ -59,7 +63,7 @@ class ScalarSpec:
     """A number whose value is known at run time only, of class `type`."""
     type: type
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.type.__name__
 
 
@@ -68,7 +72,7 @@ class TreeSpec:
     """A tree (common.trees) of a type: one argument, whatever is in it."""
     type: TreeType
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.type)
 
 
@@ -79,7 +83,7 @@ class Trees:
     places  : positions of those of which an earlier call has shown it
     refused : why none is, a text: a graph cannot say what the function does with one
     """
-    places: frozenset = frozenset()
+    places: frozenset[int] = frozenset()
     refused: str = ""
 
 
@@ -94,12 +98,14 @@ class Leaves(list):
     """
     __slots__ = ("containers", "numbers", "known", "no_trees")
 
-    def __init__(self, no_trees=False):
+    def __init__(self, no_trees: bool = False) -> None:
         super().__init__()
         self.no_trees = no_trees
-        self.containers, self.numbers, self.known = [], [], {}
+        self.containers: list[Any] = []
+        self.numbers: list[tuple[int, int | float]] = []
+        self.known: dict[int | tuple[int], int] = {}
 
-    def tensor(self, value):
+    def tensor(self, value: Tensor) -> SameSpec | TensorSpec:
         """The signature of a Tensor, which is entered."""
         number = self.known.setdefault(id(value), len(self))
         if number != len(self):
@@ -116,7 +122,7 @@ class Leaves(list):
             return TensorSpec(value.dtype, elements.shape, is_parameter, None, elements.placement)
         return TensorSpec(value.dtype, elements.shape, is_parameter, elements.device)
 
-    def tree(self, value):
+    def tree(self, value: Any) -> TreeSpec | None:
         """The signature of a tree, which is entered; None for what cannot be one."""
         if self.no_trees:
             return None
@@ -127,14 +133,15 @@ class Leaves(list):
         self.append(tree)
         return TreeSpec(of)
 
-    def container(self, value):
+    def container(self, value: list | dict) -> SameSpec | None:
         """None, or the SameSpec of a list or dict that has come before: they are counted from -1 downwards."""
         number = self.known.setdefault((id(value),), len(self.containers))
         if number != len(self.containers):
             return SameSpec(-1 - number)
         self.containers.append(value)
+        return None
 
-    def with_numbers(self, chosen):
+    def with_numbers(self, chosen: frozenset[int]) -> Leaves:
         """The Leaves with the numbers of these ordinals in their places among the Tensors."""
         made, done = Leaves(), 0
         made.containers = self.containers
@@ -147,7 +154,7 @@ class Leaves(list):
         return made
 
 
-def signature_of(value, leaves):
+def signature_of(value: Any, leaves: Leaves) -> Part:
     """The signature of a pytree of arguments, hashable.
 
     Tensors and arrays are appended to `leaves`, lists and dicts (which the function may change) to its `containers`.
@@ -181,7 +188,7 @@ def signature_of(value, leaves):
     return ObjectSpec(id(value), value)
 
 
-def signature_of_call(args, kwargs, trees):
+def signature_of_call(args: tuple, kwargs: dict[str, Any], trees: Trees) -> tuple[Signature, Leaves]:
     """(the signature of a call, its Leaves). trees: the Trees of the function"""
     leaves = Leaves(no_trees=bool(trees.refused))
     if trees.places:
@@ -196,28 +203,28 @@ def signature_of_call(args, kwargs, trees):
     return signature, leaves
 
 
-def has_trees(signature):
+def has_trees(signature: Part) -> bool:
     """True if a tree stands in a signature."""
     return isinstance(signature, TreeSpec) or isinstance(signature, tuple) and any(map(has_trees, signature))
 
 
-def with_wider_trees(pattern, signature):
+def with_wider_trees(pattern: Part, signature: Part) -> Part:
     """`signature` with trees of types that cover those in `pattern`, if the two differ in the types of trees alone, else None."""
     if isinstance(pattern, TreeSpec) and isinstance(signature, TreeSpec):
         return TreeSpec(pattern.type.join(signature.type))
     if isinstance(pattern, tuple) and isinstance(signature, tuple) and len(pattern) == len(signature):
         parts = [with_wider_trees(p, s) for p, s in zip(pattern, signature)]
         return None if any(part is None and s is not None for part, s in zip(parts, signature)) else tuple(parts)
-    env: dict = {}
+    env: dict[Symbol, int] = {}
     return signature if matches(pattern, signature, env) else None
 
 
-def places_of_trees(signature):
+def places_of_trees(signature: Signature) -> frozenset[int]:
     """The positions of the arguments that are trees."""
     return frozenset([n for n, part in enumerate(signature[1][1:]) if isinstance(part, TreeSpec)])
 
 
-def differing_trees(pattern, signature, args):
+def differing_trees(pattern: Signature, signature: Signature, args: tuple) -> frozenset[int]:
     """The positions of arguments that are nested tuples of different structure in two signatures: in one of them, at least, a
     tuple of its length lies in it."""
     if len(pattern[1]) != len(signature[1]) or pattern[2] != signature[2]:
@@ -229,7 +236,7 @@ def differing_trees(pattern, signature, args):
                               for whole in (p, s) for part in whole[1:])])
 
 
-def specs_in(signature):
+def specs_in(signature: Part) -> Iterator[TensorSpec | ScalarSpec | TreeSpec]:
     """The TensorSpecs, ScalarSpecs and TreeSpecs of a signature, in the order of the leaves."""
     if isinstance(signature, (TensorSpec, ScalarSpec, TreeSpec)):
         yield signature
@@ -238,32 +245,32 @@ def specs_in(signature):
             yield from specs_in(part)
 
 
-def map_tensors(function, signature):
+def map_tensors(function: Callable[[TensorSpec], TensorSpec], signature: Part) -> Part:
     """The signature with function(spec) in place of each TensorSpec."""
     if isinstance(signature, TensorSpec):
         return function(signature)
     return tuple([map_tensors(function, part) for part in signature]) if isinstance(signature, tuple) else signature
 
 
-def lying(what, signature):
+def lying(what: str, signature: Part) -> tuple:
     """The "device" or the "placement" of each leaf of a signature, in order; empty if all lie on the CPU, or whole."""
     found = tuple([getattr(spec, what, None) for spec in specs_in(signature)])
     return found if any(found) else ()
 
 
-def alike(a, b):
+def alike(a: Part, b: Part) -> bool:
     """True for TensorSpecs that differ in sizes at most."""
     return isinstance(a, TensorSpec) and isinstance(b, TensorSpec) and a.dtype is b.dtype and a.parameter is b.parameter and \
         a.device == b.device and a.placement == b.placement and len(a.shape) == len(b.shape)
 
 
-def is_number(signature):
+def is_number(signature: Part) -> bool:
     """True for the signature of an int or float."""
     return isinstance(signature, ScalarSpec) or (isinstance(signature, tuple) and len(signature) > 1
                                                  and signature[0] in ("int=", "float="))
 
 
-def numbers_in(signature):
+def numbers_in(signature: Part) -> Iterator[Part]:
     """The signatures of the ints and floats, in order."""
     if is_number(signature):
         yield signature
@@ -273,7 +280,7 @@ def numbers_in(signature):
             yield from numbers_in(part)
 
 
-def open_numbers(pattern, signature):
+def open_numbers(pattern: Part, signature: Part) -> Part:
     """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open; None if more
     differs."""
     if isinstance(signature, TensorSpec):
@@ -296,7 +303,7 @@ def open_numbers(pattern, signature):
     return signature if type(pattern) is type(signature) and pattern == signature else None
 
 
-def abstract_values(signature, value):
+def abstract_values(signature: Part, value: Any) -> Any:
     """`value` with an Abstract in place of each Tensor and of each number that varies, by the signature."""
     if isinstance(signature, TensorSpec):
         sizes = tuple(s.dim if isinstance(s, Symbol) else s for s in signature.shape)
@@ -316,13 +323,13 @@ def abstract_values(signature, value):
     return value
 
 
-def arguments_of(signature, args, kwargs):
+def arguments_of(signature: Signature, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """(args, kwargs) of a call with an AbstractTensor in place of each Tensor."""
     inside, named = abstract_values(signature, (args, tuple(kwargs.items())))
     return inside, dict(named)
 
 
-def matches(pattern: Any, signature: Any, env: dict) -> bool:
+def matches(pattern: Part, signature: Part, env: dict[Symbol, int]) -> bool:
     """Does a call's signature fit a variant's, Symbols standing for sizes? env collects {Symbol: size}."""
     if isinstance(pattern, TensorSpec):
         if not alike(pattern, signature):
@@ -346,7 +353,7 @@ def matches(pattern: Any, signature: Any, env: dict) -> bool:
     return type(pattern) is type(signature) and pattern == signature
 
 
-def sizes_in(signature, path="x"):
+def sizes_in(signature: Part, path: str = "x") -> Iterator[tuple[str, Any]]:
     """(path, size) of every size in a signature."""
     if isinstance(signature, TensorSpec):
         for axis, size in enumerate(signature.shape):
@@ -356,12 +363,12 @@ def sizes_in(signature, path="x"):
             yield from sizes_in(part, f"{path}{number}" if path == "x" else f"{path}.{number}")
 
 
-def without_sizes(signature):
+def without_sizes(signature: Part) -> Part:
     """The signature with sizes left out (the number of axes stays)."""
     return map_tensors(lambda spec: replace(spec, shape=(None,) * len(spec.shape)), signature)
 
 
-def sizes_that_differ(pattern, signature):
+def sizes_that_differ(pattern: Signature, signature: Signature) -> list[tuple[str, int, int]] | None:
     """[(path, size there, size here)] if the signatures differ in sizes alone, else None."""
     if without_sizes(pattern) != without_sizes(signature):
         return None
@@ -369,7 +376,8 @@ def sizes_that_differ(pattern, signature):
             if not isinstance(a, Symbol) and a != b]
 
 
-def open_sizes(signature, chosen, path="x", symbols=None):
+def open_sizes(signature: Part, chosen: Callable[[str, int], bool], path: str = "x",
+               symbols: dict[int, Symbol] | None = None) -> Part:
     """The signature with a Symbol for each chosen size; equal sizes share one."""
     symbols = {} if symbols is None else symbols
     if isinstance(signature, TensorSpec):
@@ -389,23 +397,23 @@ def open_sizes(signature, chosen, path="x", symbols=None):
     return signature
 
 
-def sizes_above_zero(pattern, signature):
+def sizes_above_zero(pattern: Signature, signature: Signature) -> Signature:
     """The pattern with open sizes that are at least 1 where this call's are: `x[:, :1]` has one column then, and broadcasts."""
-    env: dict = {}
+    env: dict[Symbol, int] = {}
     matches(pattern, signature, env)
     above = {s: Symbol(lo=1, hi=s.hi) for s, size in env.items() if s.lo < 1 <= size}
     return map_tensors(lambda spec: replace(spec, shape=tuple(above.get(s, s) for s in spec.shape)), pattern)
 
 
-def declared_spec(inputs, signature):
+def declared_spec(inputs: Sequence[Any], signature: Signature) -> Signature:
     """The signature with the open sizes of placeholders (set_inputs) as Symbols.
 
     raises : ValueRangeError for a size that a declared Symbol does not allow, ShapeError for one that differs where it is unique
     """
-    symbols: dict = {}
-    sizes: dict = {}
+    symbols: dict[Any, Symbol] = {}
+    sizes: dict[Symbol, int] = {}
 
-    def size_of(p, n):
+    def size_of(p: Any, n: int) -> int | Symbol:
         """The size in the signature of what is declared p and is n in this call."""
         if isinstance(p, int) and p != -1:
             return n
@@ -418,7 +426,7 @@ def declared_spec(inputs, signature):
             raise ShapeError(f"two sizes are {sizes[made]} and {n}, and were declared to be one", note=str(p))
         return made
 
-    def merge(placeholder, spec):
+    def merge(placeholder: Any, spec: Part) -> Part:
         if isinstance(spec, TensorSpec) and isinstance(placeholder, Tensor):
             if placeholder.shape == (-2,):                   # any rank
                 return replace(spec, shape=tuple([size_of(None, n) for n in spec.shape]))
@@ -432,7 +440,7 @@ def declared_spec(inputs, signature):
     return (signature[0], merge(tuple(inputs), args), kwargs)
 
 
-def show_signature(signature):
+def show_signature(signature: Part) -> str:
     """A signature as text."""
     if isinstance(signature, TensorSpec):
         return str(signature)

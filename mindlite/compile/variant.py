@@ -1,11 +1,17 @@
 """Variant: a function compiled for one signature, with its CallPlan and what became of it."""
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any
 
 from ..common.records import dataclass
 from .call_plan import CallPlan
+from .executable import Executable
+from .pipeline import Compiled
 from .plain_call import run
-from .short_plan import CALLS
+from .reasons import Reason
+from .short_plan import CALLS, ShortPlan
+from .signature import Leaves, Signature
 
 
 @dataclass(eq=False)
@@ -13,38 +19,36 @@ class Variant:
     """One compiled form: how it is called, and why it was made.
 
     compiled : what the pipeline gave;   reason: why it was made, a Reason
-    slow     : why there is no fast path of calling it (quick.py)
     fast     : the ShortPlans by which machine code runs it
     """
     plan: CallPlan
-    compiled: Any
-    reason: Any
+    compiled: Compiled
+    reason: Reason
     seconds: float
-    slow: str = ""
-    fast: list = field(default_factory=list)
+    fast: list[ShortPlan] = field(default_factory=list)
 
     @property
-    def signature(self):
+    def signature(self) -> Signature:
         """With Symbols for open sizes and ScalarSpecs for open numbers."""
         return self.plan.signature
 
     @property
-    def executable(self):
+    def executable(self) -> Executable:
         """The Executable; where another one is put in its place, calls go the general way."""
         return self.plan.executable
 
     @executable.setter
-    def executable(self, executable):
+    def executable(self, executable: Executable) -> None:
         self.plan.executable = executable
         for plan in self.fast:
             plan.end()
 
     @property
-    def calls_python(self):
+    def calls_python(self) -> bool:
         """True if its Flow calls Python."""
         return self.executable.linked.has_python
 
-    def end_plan(self, plan):
+    def end_plan(self, plan: ShortPlan) -> None:
         """Machine code does not run it by this ShortPlan any more; its calls count."""
         plan.end()
         if plan in self.fast:
@@ -52,10 +56,10 @@ class Variant:
             self.fast.remove(plan)
 
     @property
-    def calls(self):
+    def calls(self) -> int:
         """How often it ran, calls by machine code included."""
         return self.plan.calls + int(sum(plan.words[CALLS] for plan in self.fast))
 
-    def run(self, leaves):
+    def run(self, leaves: Leaves) -> Any:
         """Its value for the leaves of a call, by Python."""
         return run(self.plan, leaves)

@@ -457,7 +457,6 @@ def by_all_interpreters(drawn, changes):
     for _ in range(3):
         assert close(outcome(state, lambda: f(*args)), want)
     three = Interpreters(f, args)
-    assert three.call or three.variant.slow
     for change in (nothing, *changes, nothing):
         compare(three, change, function, State(world, change(function, world, args)))
         globals()["FACTOR"] = 3

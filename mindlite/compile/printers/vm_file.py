@@ -59,7 +59,7 @@ def save_vm(linked: Linked, path: str | os.PathLike) -> None:
                     for s in linked.plan.symbols],
         "storages": [[_write_dim(s.size, numbers), s.start, s.end, s.register] for s in linked.plan.storages],
         "kernels": [kernel.name for kernel in linked.kernels],
-        "handles": [[h.kernel.name, [_write_dim(d, numbers) for d in h.dims]] for h in linked.handles],
+        "handles": [[h.kernel.name, [_write_dim(d, numbers) for d in h.dims or ()]] for h in linked.handles],
         "places": [_write_place(linked, i, n) for n, i in enumerate(linked.places)],
         "outputs": [[o.index, o.dtype.name if o.dtype else None] for o in linked.program.outputs if o.register is None],
     }
@@ -133,7 +133,7 @@ def _write_place(linked: Linked, i: F.Instruction, number: int) -> dict[str, Any
         raise InternalError(f"a program that calls Python cannot be saved: {name}")
     if isinstance(i, F.Handle) and linked.table_index(i) is None:
         raise InternalError(f"the kernel {i.kernel.name} has sizes that are not known on entry, it cannot be saved")
-    fact = {"kind": type(i).__name__, "reads": kinds[0], "writes": kinds[1]}
+    fact: dict[str, Any] = {"kind": type(i).__name__, "reads": kinds[0], "writes": kinds[1]}
     if isinstance(i, F.Check):
         if not isinstance(i.message, str):
             raise InternalError("a check whose message is a function cannot be saved", hint="give its text")
