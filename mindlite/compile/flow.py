@@ -22,6 +22,7 @@ of Python's ints: where the result needs more than 64 bits the run ends, and Pyt
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import field, fields
 from typing import Any, ClassVar
@@ -81,13 +82,17 @@ class Block:
     results: Registers = ()
 
 
+def _of(*names: str) -> Any:
+    """A property: the registers (or Blocks) in these fields, a tuple."""
+    if len(names) > 1:
+        return property(operator.attrgetter(*names))
+    get = operator.attrgetter(*names)
+    return property(lambda i: held if isinstance(held := get(i), tuple) else (held,))
+
+
 class _OneResult(Instruction):
     dst: int
-
-    @property
-    def writes(self) -> Registers:
-        """The one result."""
-        return (self.dst,)
+    writes = _of("dst")
 
 
 @dataclass(frozen=True)
@@ -115,11 +120,7 @@ class Arith(_OneResult):
     op: str
     a: int
     b: int
-
-    @property
-    def reads(self) -> Registers:
-        """Both operands."""
-        return (self.a, self.b)
+    reads = _of("a", "b")
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,7 @@ class Exact(_OneResult):
     a: int
     b: int
     origin: Origin | None = field(default=None, compare=False)
-
-    @property
-    def reads(self) -> Registers:
-        """Both operands."""
-        return (self.a, self.b)
+    reads = _of("a", "b")
 
 
 @dataclass(frozen=True)
@@ -143,11 +140,7 @@ class Unary(_OneResult):
     dst: int
     op: str
     a: int
-
-    @property
-    def reads(self) -> Registers:
-        """The operand."""
-        return (self.a,)
+    reads = _of("a")
 
 
 @dataclass(frozen=True)
@@ -156,11 +149,7 @@ class Load(_OneResult):
     dst: int
     ptr: int
     dtype: DType
-
-    @property
-    def reads(self) -> Registers:
-        """The pointer."""
-        return (self.ptr,)
+    reads = _of("ptr")
 
 
 @dataclass(frozen=True)
@@ -169,11 +158,7 @@ class Store(Instruction):
     ptr: int
     value: int
     dtype: DType
-
-    @property
-    def reads(self) -> Registers:
-        """Pointer and value."""
-        return (self.ptr, self.value)
+    reads = _of("ptr", "value")
 
 
 @dataclass(frozen=True)
@@ -183,11 +168,7 @@ class Alloc(_OneResult):
     nbytes: int
     size: Size | None = None
     device: Device | None = None
-
-    @property
-    def reads(self) -> Registers:
-        """The size."""
-        return (self.nbytes,)
+    reads = _of("nbytes")
 
 
 @dataclass(frozen=True)
@@ -236,11 +217,7 @@ class Handle(_OneResult):
     kernel: Kernel
     sizes: Registers
     dims: Shape | None = None
-
-    @property
-    def reads(self) -> Registers:
-        """The sizes."""
-        return self.sizes
+    reads = _of("sizes")
 
 
 @dataclass(frozen=True)
@@ -250,16 +227,8 @@ class CallFlow(Instruction):
     flow: str
     args: Registers
     origin: Origin | None = field(default=None, compare=False)
-
-    @property
-    def reads(self) -> Registers:
-        """The arguments."""
-        return self.args
-
-    @property
-    def writes(self) -> Registers:
-        """The results."""
-        return self.dsts
+    reads = _of("args")
+    writes = _of("dsts")
 
 
 @dataclass(frozen=True)
@@ -269,21 +238,9 @@ class If(Instruction):
     then: Block
     other: Block
     dsts: Registers = ()
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """then, other"""
-        return (self.then, self.other)
-
-    @property
-    def reads(self) -> Registers:
-        """The condition."""
-        return (self.cond,)
-
-    @property
-    def writes(self) -> Registers:
-        """The results."""
-        return self.dsts
+    blocks = _of("then", "other")
+    reads = _of("cond")
+    writes = _of("dsts")
 
 
 @dataclass(frozen=True)
@@ -294,21 +251,9 @@ class While(Instruction):
     cond: Block
     body: Block
     dsts: Registers
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """cond, body"""
-        return (self.cond, self.body)
-
-    @property
-    def reads(self) -> Registers:
-        """The first state."""
-        return self.inits
-
-    @property
-    def writes(self) -> Registers:
-        """The last state."""
-        return self.dsts
+    blocks = _of("cond", "body")
+    reads = _of("inits")
+    writes = _of("dsts")
 
 
 @dataclass(frozen=True)
@@ -348,11 +293,7 @@ class Copy(Instruction):
     def device(self) -> Device | None:
         """The device that does it; None for the CPU."""
         return self.source if self.to is None else self.to
-
-    @property
-    def reads(self) -> Registers:
-        """Everything."""
-        return (self.dst, self.src, self.nbytes)
+    reads = _of("dst", "src", "nbytes")
 
 
 @dataclass(frozen=True)
@@ -385,11 +326,7 @@ class TapePop(_OneResult):
     tape: int
     scalar: bool = False
     device: Device | None = None
-
-    @property
-    def reads(self) -> Registers:
-        """The tape."""
-        return (self.tape,)
+    reads = _of("tape")
 
 
 @dataclass(frozen=True)
@@ -418,27 +355,15 @@ class PythonSegment(Instruction):
     dsts: Registers = ()
     origin: Origin | None = field(default=None, compare=False)
     pure: bool = False
-
-    @property
-    def reads(self) -> Registers:
-        """The arguments."""
-        return self.args
-
-    @property
-    def writes(self) -> Registers:
-        """The results."""
-        return self.dsts
+    reads = _of("args")
+    writes = _of("dsts")
 
 
 @dataclass(frozen=True)
 class Return(Instruction):
     """Ends the flow with these values; the last instruction of every Flow, and nowhere else."""
     values: Registers = ()
-
-    @property
-    def reads(self) -> Registers:
-        """The values."""
-        return self.values
+    reads = _of("values")
 
 
 @dataclass(frozen=True)
