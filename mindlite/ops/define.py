@@ -108,6 +108,8 @@ def promote_operands(args, attrs):
                 return args, attrs
         except DeviceError:                                  # one of them lies elsewhere
             array, b = a.elements.dtype, args[-1]
+            if all([type(x) is Tensor and x.elements.dtype == array for x in args]):
+                return args, attrs
         if len(args) == 2 and (type(b) is float and array.kind == "f" or type(b) is int and array.kind in "fi"):
             return (a, np.asarray(b, array)), attrs          # x * 2.0: the number takes the tensor's dtype
     args = tuple(as_sequence(x) if isinstance(x, (list, tuple)) else x for x in args)

@@ -106,10 +106,16 @@ class PyNative:
             written(args[0], self.write_elsewhere)
             return args[0]
         operation, out = (compute_sharded if sharded else compute_elsewhere)(prim, args, attrs)
-        if here.state.tapes and operation.differentiable:
-            enter(operation, args, out if operation.several else (out,))
+        self.entered(operation, args, out)
         if prim in WRITE_BACK and isinstance(args[0], Tensor) and not sharded:
             link(out, args[0], prim, args[1:], attrs)
+        return out
+
+    @staticmethod
+    def entered(operation, args, out):
+        """What the operation gave for `args`, which is on the tapes from now on."""
+        if here.state.tapes and operation.differentiable:
+            enter(operation, args, out if operation.several else (out,))
         return out
 
     def pause(self):

@@ -220,6 +220,7 @@ class Walk:
             operation = operation_class(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
             self.steps.append((compute_of(operation), args, node.attrs, self._new(node)))
         self.outputs = [self._slot(o) for o in graph.outputs]
+        self.lone = len(self.steps) == 1 and self.steps[0][0] is not None and self.steps[0][3:] == tuple(self.outputs)
 
     def _new(self, node):
         self.slots[node] = self.count
@@ -233,6 +234,8 @@ class Walk:
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers."""
+        if self.lone:
+            return self._run_lone(arrays)
         values = [None] * self.count
         values[:len(arrays)] = arrays
         for slot, value in self.constants:
@@ -243,6 +246,16 @@ class Walk:
             else:
                 values[out] = compute(*[values[a] for a in args], **attrs)
         return [np.asarray(values[o]) if isinstance(values[o], np.generic) else values[o] for o in self.outputs]
+
+    def _run_lone(self, arrays):
+        """`run` of a graph of one operator with one result."""
+        compute, args, attrs, _ = self.steps[0]
+        if self.constants:
+            constants = dict(self.constants)
+            value = compute(*[constants[a] if a in constants else arrays[a] for a in args], **attrs)
+        else:
+            value = compute(*[arrays[a] for a in args], **attrs)
+        return [np.asarray(value) if isinstance(value, np.generic) else value]
 
 
 def _tuple(*values):

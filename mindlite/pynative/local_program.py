@@ -1,6 +1,7 @@
 """This rank's program of a typed graph that reads sharded Tensors (parallel/partition.py), for eager mode."""
 from ..common.ranks import engine
-from ..common.storage import ShardedArray, part_here
+from ..common.storage import ShardedArray
+from ..ops.collectives import on_rank
 from ..parallel.partition import Ends, partition
 from .kernels import Compiled, Walk, can_walk
 
@@ -15,13 +16,14 @@ class LocalProgram:
     def __init__(self, graph, placements, operation_class):
         lying = {p: placement for p, placement in zip(graph.parameters, placements) if placement is not None}
         local, self.plan = partition(graph, ends=Ends(lying, {}, True, True))
+        local.nodes = [node for node in local.nodes if node.fn is not on_rank]      # the keys of these programs have the rank
+        self.lying = [self.plan.results.get(number) for number in range(len(local.outputs))]
         self.runner = Walk(local, operation_class) if can_walk(local) else Compiled(local)
 
     def run(self, values):
         """The results, for ndarrays, ShardedArrays and numbers."""
-        results = self.runner.run([part_here(value) for value in values])
-        return [ShardedArray(result, *reversed(self.plan.results[number])) if number in self.plan.results else result
-                for number, result in enumerate(results)]
+        results = self.runner.run([value.part if type(value) is ShardedArray else value for value in values])
+        return [result if lies is None else ShardedArray(result, lies[1], lies[0]) for result, lies in zip(results, self.lying)]
 
 
 def placements_of(values):

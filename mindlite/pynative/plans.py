@@ -24,7 +24,7 @@ from ..compile.known_call import KnownCall
 from ..compile.short_plan import MAX_ARRAYS, ShortPlan
 from ..mindir.primitive import current_interpreter
 from ..ops.views import WRITE_BACK
-from . import native
+from . import native, sharded
 from .beside import compile_beside
 from .interpreter import interpreter, wrap
 from .kernels import Compiled, OwnKernel, is_checked, single_node
@@ -82,9 +82,13 @@ _compiled_at = [-PAUSE]                          # how many calls by plans there
 
 def call_and_learn(prim, *args, **attrs):
     """Primitive.__call__ in Python; it leaves a plan behind where the same was called before."""
+    top = current_interpreter()
+    if sharded.calls and top is interpreter:
+        made = sharded.call_again(prim, args, attrs)
+        if made is not None:
+            return interpreter.entered(*made)
     given, named = args, dict(attrs)                         # `prepared` fills the attributes in
     args, attrs = prim.prepared(args, attrs)
-    top = current_interpreter()
     if top is not interpreter or native.installed is None:
         return top.bind(prim, args, attrs)
     out, operation = interpreter.perform(prim, args, attrs)
@@ -95,6 +99,8 @@ def call_and_learn(prim, *args, **attrs):
                 learn(operation, given, named, args, attrs)
             except Unplanned:
                 operation.plans = TRIES
+    else:
+        sharded.remember(prim, given, named, args, attrs)
     return out
 
 

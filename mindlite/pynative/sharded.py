@@ -10,11 +10,12 @@ parted in the same way: gradients are those of one process. Operands that are no
 
 import numpy as np
 
+from ..common.dtype import DType
 from ..common.errors import ArgumentError, MindliteError, user_location
 from ..common.locks import new_lock
 from ..common.ranks import engine
 from ..common.storage import ShardedArray
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import constant
@@ -31,6 +32,8 @@ from .operation import Operation
 from .tape import paused, protect
 
 MAX_PROGRAMS = 1 << 12
+_PLAIN = (int, float, complex, str, type(None), DType)
+_new, _host = Tensor.__new__, vars(Tensor)["host_array"].__get__
 _operators: dict = {}
 _lock = new_lock()
 
@@ -41,6 +44,13 @@ def compute_sharded(prim, args, attrs):
     raises : ArgumentError for operands on two meshes; what the operator raises
     """
     values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
+    operation, program = _prepared(prim, values, attrs)
+    results = [_wrapped(result) for result in program.run(values)]
+    return operation, tuple(results) if operation.several else results[0]
+
+
+def _prepared(prim, values, attrs):
+    """(the Operation, the LocalProgram) of an operator for arrays and numbers."""
     key = (prim, *program_key(values), *[
         (type(v), v.dtype, v.shape) if isinstance(v, (np.ndarray, ShardedArray)) else (type(v), repr(v)) for v in values],
         *[(name, type(value), repr(value)) for name, value in attrs.items()])
@@ -57,10 +67,104 @@ def compute_sharded(prim, args, attrs):
             if len(_operators) >= MAX_PROGRAMS:
                 _operators.clear()
             _operators[key] = found
-    operation, program = found
-    results = [Tensor.of_elements(r) if isinstance(r, (np.ndarray, ShardedArray)) else
-               Tensor.wrap(np.asarray(r)) if isinstance(r, np.generic) else r for r in program.run(values)]
-    return operation, tuple(results) if operation.several else results[0]
+    return found
+
+
+def _wrapped(result):
+    if type(result) is ShardedArray:                         # Tensor.of_elements, written out
+        made = _new(Tensor)
+        made.away = result
+        made.tape = made.init = made._shape = None
+        return made
+    if isinstance(result, (np.ndarray, ShardedArray)):
+        return Tensor.of_elements(result)
+    return Tensor.wrap(np.asarray(result)) if isinstance(result, np.generic) else result
+
+
+# ---------------------------------------------------------------- calls that were made before
+
+class ShardedCall:
+    """What a call of one signature does.
+
+    operation  : its Operation        program: its LocalProgram
+    operands   : what the operation takes; None where a Tensor of the call stands
+    placements : how the Tensors lie: kept, since the key has their addresses
+    """
+    __slots__ = ("operation", "program", "operands", "placements")
+
+    def __init__(self, operation, program, operands, placements):
+        self.operation, self.program, self.operands, self.placements = operation, program, operands, placements
+
+    def filled(self, given):
+        """The operands, with these in the places of Tensors."""
+        if len(given) == len(self.operands):
+            return given
+        rest = iter(given)
+        return [next(rest) if operand is None else operand for operand in self.operands]
+
+
+calls: dict = {}                                 # {key: ShardedCall}; empty as long as nothing is sharded
+
+
+def call_again(prim, given, named):
+    """(the Operation, its operands, a Tensor or a tuple of them) of prim(*given, **named), if an equal call was `remembered`;
+    None where none was."""
+    key, values, _ = _signature(prim, given, named)
+    call = calls.get(key)
+    if call is None:
+        return None
+    operation, results = call.operation, [_wrapped(result) for result in call.program.run(call.filled(values))]
+    operands = call.filled([a for a in given if isinstance(a, Tensor)]) if here.state.tapes else ()
+    return operation, operands, tuple(results) if operation.several else results[0]
+
+
+def remember(prim, given, named, args, attrs):
+    """Leave a ShardedCall for prim(*given, **named), which was prim(*args, **attrs) on prepared operands."""
+    if not prim.traits.isdisjoint(("effect", "random", "assign", "collective")):
+        return
+    key, _, placements = _signature(prim, given, named)
+    tensors, used = [[a for a in each if isinstance(a, Tensor)] for each in (given, args)]
+    if key is None or len(tensors) != len(used) or any(a is not b for a, b in zip(tensors, used)):
+        return
+    values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
+    operands = [None if isinstance(a, Tensor) else value for a, value in zip(args, values)]
+    with _lock:
+        if len(calls) >= MAX_PROGRAMS:
+            calls.clear()
+        calls[key] = ShardedCall(*_prepared(prim, values, attrs), operands, placements)
+
+
+def _signature(prim, args, attrs):
+    """(the key of a call, the elements of its Tensors, how they lie); (None, ..) where not all of it can be in a key, or nothing
+    is sharded. Placements count by their address, which is fast; equal ones have keys of their own."""
+    ours = engine()
+    key, values, placements = [prim, ours.rank, ours.size], [], []
+    for a in args:
+        kind = type(a)
+        if kind is Tensor or kind is Parameter:
+            try:
+                value = _host(a)
+                key += (value.dtype, value.shape)
+            except AttributeError:
+                value = a.away
+                if type(value) is not ShardedArray:
+                    return None, (), ()
+                key += (id(value.placement), value.part.dtype, value.shape)
+                placements.append(value.placement)
+            values.append(value)
+        elif not _can_be_key(a):
+            return None, (), ()
+        else:
+            key += (kind, repr(a))
+    for name, value in attrs.items():
+        if not _can_be_key(value):
+            return None, (), ()
+        key += (name, type(value), repr(value))
+    return tuple(key) if placements else None, values, placements
+
+
+def _can_be_key(value):
+    return isinstance(value, _PLAIN) or isinstance(value, (tuple, list)) and all([isinstance(item, _PLAIN) for item in value])
 
 
 # ---------------------------------------------------------------- from one placement to another

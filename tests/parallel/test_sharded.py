@@ -1,5 +1,6 @@
 """Sharded Tensors: parts in memory, eager operators that choose and box, gradients; the same numbers as one process."""
 import copy
+import sys
 
 import numpy as np
 import pytest
@@ -218,3 +219,49 @@ def test_ranks_draw_what_one_process_draws(graph):
     alone = draw()
     for got in SimWorld(2).run(draw):
         np.testing.assert_array_equal(got, alone)
+
+
+def test_a_call_that_was_made_before_is_told_from_others_that_look_alike():
+    """Plans of calls are kept by classes, numbers, dtypes and placements: what differs in one of them is another call."""
+    def work():
+        rows, columns = [Tensor(X).to_global(line()(*words)) for words in (("x", "None"), ("None", "x"))]
+        zeros = Tensor(np.zeros_like(X)).to_global(rows.placement)
+        for _ in range(3):
+            near(rows + rows, X + X)
+            near(rows + zeros, X)
+            near(zeros + rows, X)
+            near(columns + rows, X + X)
+            near(rows + Tensor(X), X + X)
+            assert (rows * 2).dtype is (rows * 2.0).dtype is ms.float32 and (rows * True).shape == X.shape
+            assert np.signbit((zeros * 0.0).asnumpy()).sum() == 0 and np.signbit((zeros * -0.0).asnumpy()).all()
+            near(ops.sum(rows, 0), X.sum(0))
+            near(ops.sum(rows, 1), X.sum(1))
+            near(ops.sum(rows, (0, 1)), X.sum())
+            value, grads = ms.value_and_grad(lambda x, y: (x * y + x * x).sum(), (0, 1))(rows, columns)
+            near(value, (2 * X * X).sum())
+            near(grads[0], 3 * X)
+            near(grads[1], X)
+    SimWorld(2).run(work)
+
+
+def near(got, want):
+    np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-5, atol=1e-5)
+
+
+def test_a_call_that_was_made_before_takes_few_steps_of_python():
+    def work():
+        x = Tensor(X).to_global(line()("x"))
+        for _ in range(3):
+            x + x
+        steps = 0
+
+        def count(frame, event, argument):
+            nonlocal steps
+            steps += event == "call"
+        sys.setprofile(count)
+        try:
+            x + x
+        finally:
+            sys.setprofile(None)
+        return steps
+    assert max(SimWorld(2).run(work)) <= 24                 # once it was 180
