@@ -128,10 +128,11 @@ def remember(prim, given, named, args, attrs):
         return
     values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
     operands = [None if isinstance(a, Tensor) else value for a, value in zip(args, values)]
+    operation, program = _prepared(prim, values, attrs)
     with _lock:
         if len(calls) >= MAX_PROGRAMS:
             calls.clear()
-        calls[key] = ShardedCall(*_prepared(prim, values, attrs), operands, placements)
+        calls[key] = ShardedCall(operation, program, operands, placements)
 
 
 def _signature(prim, args, attrs):
