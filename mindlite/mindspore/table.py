@@ -22,6 +22,13 @@ _OF_MINT = {"Linear": "mindlite.mint.nn:Linear", **{f"{name}Ext": f"mindlite.min
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "Dropout", "Dropout2d", "Embedding", "L1Loss", "LayerNorm", "LogSoftmax", "MaxPool2d",
     "PReLU")}}
 _OWN = "mindlite.nn.optim.own:opt_init_args_register"
+# checkpoints of many ranks: what was named transform is named convert, too
+_CHECKPOINTS = {**{name: f"mindlite.train.transform:{name}" for name in (
+    "build_searched_strategy", "load_distributed_checkpoint", "load_segmented_checkpoints", "merge_pipeline_strategys",
+    "merge_sliced_parameter", "parameter_broadcast", "rank_list_for_transform", "restore_group_info_list",
+    "transform_checkpoint_by_rank", "transform_checkpoints", "unified_safetensors")},
+    **{f"{name.replace('transform', 'convert')}": f"mindlite.train.transform:{name}" for name in (
+        "rank_list_for_transform", "transform_checkpoint_by_rank", "transform_checkpoints")}}
 _INITIALIZER = ("mindlite.common.initializer",)
 _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor",
@@ -124,7 +131,7 @@ MODULES = {
           **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME}, **_HINTS,
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
           "Profiler": "mindlite.debug.profiler:Profiler",
-          "Layout": "mindlite.parallel:Layout",
+          "Layout": "mindlite.parallel:Layout", **_CHECKPOINTS,
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
     "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"),
                 {**_CONTEXT, **_SERVERS}),
@@ -210,7 +217,10 @@ MODULES = {
     "ops._primitive_cache": (_OPERATIONS, {}),
     "ops.composite.clip_ops": (_OPS, {}),
 
-    "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink"}),
+    "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink", **_CHECKPOINTS}),
+    "train.serialization": (("mindlite.train",), {**_CHECKPOINTS, **{
+        f"new_{name}": f"mindlite.train.transform:{name}" for name in (
+            "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")}}),
     "train.amp": (("mindlite.amp", "mindlite.train"), {}),
     "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, _GENERATOR),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
@@ -252,7 +262,7 @@ MODULES = {
         "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR",
         "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR")}),
     "multiprocessing": (("multiprocessing",), {}),
-    "parallel": (("mindlite.parallel",), {**_KEPT, "shard": "mindlite.functional:shard",
+    "parallel": (("mindlite.parallel",), {**_KEPT, **_CHECKPOINTS, "shard": "mindlite.functional:shard",
                                           "AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),

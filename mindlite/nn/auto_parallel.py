@@ -4,20 +4,18 @@
     step.hsdp(optimizer_level="level1")
     step(rows, labels)                     each rank gives its own rows; all have the loss of the whole batch
 """
-import json
 from typing import Any
 
 from .. import functional
 from ..common.errors import ArgumentError, ValueRangeError
-from ..common.files import replacing
 from ..common.ranks import engine
-from ..common.sbp import Broadcast, Split
 from ..common.tensor import Tensor
 from ..functional.parallel_context import ParallelMode
 from ..functional.plan import plan
 from ..functional.zero import zero
-from ..parallel import Layout, Placement
+from ..parallel import Layout
 from ..parallel.partition import Machine
+from ..parallel.strategy import placement_of, read_strategy, strategy_of, write_strategy
 from ..pynative.sharded import from_local, shard_in_place
 from .cell import Cell
 
@@ -69,7 +67,8 @@ class AutoParallel(Cell):
         return self
 
     def save_param_strategy_file(self, file_path: str) -> None:
-        """Write at the first call where each Parameter lies: {name: {mesh, names, sbps}} as JSON, on rank 0."""
+        """Write at the first call where each Parameter lies, on rank 0: a strategy file as MindSpore has them, protobuf (.ckpt)
+        or JSON (.json), which `transform_checkpoints` reads too."""
         self._save_to = file_path
 
     def load_param_strategy_file(self, file_path: str) -> None:
@@ -109,11 +108,12 @@ class AutoParallel(Cell):
     def _prepare(self, given: list) -> None:
         optimizer = getattr(self.network, "optimizer", None)
         if self._strategy_file:
-            with open(self._strategy_file, "rb") as stream:
-                told = json.loads(stream.read())
+            told = read_strategy(self._strategy_file)
             for param in self.network.get_parameters():
                 if param.name in told:
-                    shard_in_place(param, _placement(told[param.name], self.layout.mesh))
+                    placement = placement_of(told[param.name][min(told[param.name])], self.layout.mesh)
+                    if not placement.is_whole:
+                        shard_in_place(param, placement)
         elif self.parallel_mode != "semi_auto":
             machine = Machine() if self.parallel_mode == "recursive_programming" else Machine(point=1e-5)
             self.found = plan(self.network, self.layout, *given, parameters="free", machine=machine)
@@ -126,9 +126,8 @@ class AutoParallel(Cell):
                                     hint="give a TrainOneStepCell")
             zero(optimizer, self.layout, level=self._level, threshold=self._threshold)
         if self._save_to and engine().rank == 0:
-            with replacing(self._save_to) as stream:
-                stream.write(json.dumps({param.name: _told(param.placement) for param in self.network.get_parameters()
-                                         if param.placement is not None}).encode())
+            write_strategy(self._save_to, {param.name: {0: strategy_of(param.placement, tuple(param.shape), engine().size)}
+                                           for param in self.network.get_parameters()})
         network = self.network
         self._step = functional.jit(lambda *inputs: network(*inputs))
 
@@ -146,14 +145,3 @@ def under_settings(step: Cell) -> Cell:
     if setting("enable_parallel_optimizer"):
         made.hsdp(threshold=setting("parallel_optimizer_threshold"))
     return made
-
-
-def _told(placement: Placement) -> dict:
-    return {"mesh": list(placement.mesh.shape), "names": list(placement.mesh.names),
-            "sbps": [sbp.axis if isinstance(sbp, Split) else None for sbp in placement.sbps]}
-
-
-def _placement(told: dict, mesh: Any) -> Placement:
-    if told["mesh"] != list(mesh.shape) or told["names"] != list(mesh.names):
-        raise ValueRangeError(f"load_param_strategy_file: the file is for a mesh {told['mesh']}, and this one is {mesh}")
-    return Placement(mesh, tuple([Broadcast() if axis is None else Split(axis) for axis in told["sbps"]]))

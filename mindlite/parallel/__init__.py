@@ -14,6 +14,10 @@ from .layout import Layout, Mesh, Placement  # noqa: F401
 
 ABOVE = {"shard": "functional.shard", "reshard": "functional.shard", "zero": "functional.zero", "bytes_here": "functional.zero",
          "save_sharded_checkpoint": "train.sharded_checkpoint", "load_sharded_checkpoint": "train.sharded_checkpoint",
+         **dict.fromkeys(("build_searched_strategy", "load_distributed_checkpoint", "load_segmented_checkpoints",
+                          "merge_pipeline_strategys", "merge_sliced_parameter", "parameter_broadcast", "rank_list_for_transform",
+                          "restore_group_info_list", "transform_checkpoint_by_rank", "transform_checkpoints",
+                          "unified_safetensors"), "train.transform"),
          "Pipeline": "nn.pipeline", "AutoParallel": "nn.auto_parallel", "plan": "functional.plan",
          "from_local": "pynative.sharded", "shard_in_place": "pynative.sharded"}
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.dim import product
 from ..common.errors import DTypeError, FileFormatError
+from ..common.protobuf import field, message_fields, varints
 
 CRC = b"crc_num"
 TEXT = "str"                                 # the type of a string, which is kept in UTF-32
@@ -44,20 +45,6 @@ def write_ckpt(stream, values, crc=False):
         stream.write(CRC + total.to_bytes(10, "big"))
 
 
-def _varint(number):
-    made = b""
-    while number > 127:
-        made, number = made + bytes([number & 127 | 128]), number >> 7
-    return made + bytes([number])
-
-
-def field(number, value):
-    """A field: an int, or bytes with their length."""
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
 def read_ckpt(data, path, crc=False):
     """{name: ndarray or str} of the bytes of a .ckpt file. raises : FileFormatError"""
     def fail(what):
@@ -70,7 +57,7 @@ def read_ckpt(data, path, crc=False):
     elif crc:
         fail("it has no CRC")
     parts: dict = {}
-    for number, value in _fields(data, fail):
+    for number, value in message_fields(data, fail):
         if number != 1 or not isinstance(value, memoryview):
             fail("a value is expected")
         name, tensor = _of(value, fail, 1), _of(value, fail, 2)
@@ -78,12 +65,12 @@ def read_ckpt(data, path, crc=False):
             fail("a value has no name, or no tensor")
         kind, content = None, None
         dims: list = []
-        for field, inside in _fields(tensor, fail):
-            if field == 1:
-                dims += [inside] if isinstance(inside, int) else _varints(inside, fail)
-            elif field == 2:
+        for place, inside in message_fields(tensor, fail):
+            if place == 1:
+                dims += [inside] if isinstance(inside, int) else varints(inside, fail)
+            elif place == 2:
                 kind = _text(inside, fail)
-            elif field == 3:
+            elif place == 3:
                 content = inside
         if kind is None or not isinstance(content, (memoryview, type(None))):
             fail("a tensor has no type, or no content")
@@ -107,44 +94,8 @@ def _joined(name, slices, fail):
     return np.frombuffer(data, kind.numpy).reshape(dims).copy()
 
 
-def _fields(data, fail):
-    """(number, int or memoryview) of a message's fields."""
-    data, at = memoryview(data), 0
-    while at < len(data):
-        key, at = _number(data, at, fail)
-        if key & 7 == 0:
-            value, at = _number(data, at, fail)
-        elif key & 7 == 2:
-            size, at = _number(data, at, fail)
-            if size > len(data) - at:
-                fail("it ends too early")
-            value, at = data[at:at + size], at + size
-        else:
-            fail(f"there is no wire type {key & 7}")
-        yield key >> 3, value
-
-
-def _number(data, at, fail):
-    number = shift = 0
-    while True:
-        if at >= len(data) or shift > 63:
-            fail("a number has no end")
-        number |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return number, at
-
-
-def _varints(data, fail):
-    at, found = 0, []
-    while at < len(data):
-        number, at = _number(data, at, fail)
-        found.append(number)
-    return found
-
-
 def _of(message, fail, wanted):
-    return next((value for number, value in _fields(message, fail) if number == wanted and isinstance(value, memoryview)),
+    return next((value for number, value in message_fields(message, fail) if number == wanted and isinstance(value, memoryview)),
                 None)
 
 

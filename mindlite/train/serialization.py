@@ -95,7 +95,8 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: Any, integrated_save: bool = 
     enc_key        : 16, 24 or 32 bytes: encrypt a .ckpt file;  enc_mode : "AES-GCM", "AES-CBC" or "SM4-CBC"
     async_save     : True, "thread" or "process": the values are copied, and the file is written beside what follows
                      (`wait_for_files` waits); an error of it is raised by the next save_checkpoint
-    integrated_save, kwargs: MindSpore's, for Parameters in slices on several devices
+    integrated_save: False: of a sharded Tensor this rank's part alone, which `transform_checkpoints` and a strategy file join
+    kwargs         : MindSpore's
     raises         : ArgumentError for what holds no Tensors; ValueRangeError for another format, key or mode; OSError
     """
     if enc_key is not None:
@@ -112,8 +113,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: Any, integrated_save: bool = 
             continue
         if not isinstance(value, (Tensor, np.ndarray, bool, int, float, str)):
             raise ArgumentError(f"save_checkpoint: {name!r} is a {type(value).__name__}, no Tensor, number or string")
-        values[name] = value if isinstance(value, str) else (
-            value if isinstance(value, Tensor) else Tensor(value)).init_data().asnumpy()
+        values[name] = value if isinstance(value, str) else _array_of(value, integrated_save)
     write, _ = _format("save_checkpoint", format)
     path = os.fspath(ckpt_file_name)
     path = path if path.endswith(format) else f"{path}.{format}"
@@ -126,6 +126,11 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: Any, integrated_save: bool = 
         _writing = _beside.submit(_write, path, write, values, crc_check, enc_key, enc_mode)
     else:
         _write(path, write, values, crc_check, enc_key, enc_mode)
+
+
+def _array_of(value: Any, integrated: bool) -> np.ndarray:
+    tensor = (value if isinstance(value, Tensor) else Tensor(value)).init_data()
+    return (tensor if integrated else tensor.to_local()).asnumpy()
 
 
 class FileSystem:
