@@ -39,7 +39,7 @@ class Ranks:
     """All ranks of a layout: of a strategy file, {name: {stage: Strategy}}, or None for one rank that has all."""
 
     def __init__(self, given: Any) -> None:
-        self.layouts: Layouts | None = read_strategy(given) if isinstance(given, (str, os.PathLike)) else given
+        self.layouts: Layouts | None = read_strategy(os.fspath(given)) if isinstance(given, (str, os.PathLike)) else given
         found = [(stage, strategy.ranks) for of in (self.layouts or {"": {0: WHOLE}}).values() for stage, strategy in of.items()]
         self.stages, self.of_stage = 1 + max(stage for stage, _ in found), found[0][1]
         if {stage for stage, _ in found} != set(range(self.stages)) or any(ranks != self.of_stage for _, ranks in found):
