@@ -11,6 +11,7 @@ import os
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError, ValueRangeError
 from ..common.ranks import WORLD, Alone, engine, set_process_engine
+from .links import set_link
 from .mpi import MpiEngine
 from .simulation import SimEngine, SimWorld
 
@@ -30,6 +31,7 @@ class GlobalComm:
 
 def init(backend_name=None, timeout=None):
     """Find the other ranks: those that mpirun has started with this one. Without mpirun there is one rank, and no MPI is needed.
+    What a message costs between them is measured in 20 ms and kept; it decides what is split how.
 
     backend_name : MindSpore's hccl, nccl, mccl, or mpi; MPI joins the ranks in any case, and stages what lies on a GPU
     timeout      : seconds after which a rank that waits for another ends them all; None: config.ranks_timeout
@@ -45,7 +47,10 @@ def init(backend_name=None, timeout=None):
     if isinstance(current, MpiEngine):
         current.timeout = config.ranks_timeout
     elif not isinstance(current, SimEngine) and any(name in os.environ for name in _STARTED_BY_MPI):
-        set_process_engine(MpiEngine())
+        made = MpiEngine()
+        set_link(made, made.library)
+        made.numbers.clear()                                 # the program's collectives count from 1
+        set_process_engine(made)
     GlobalComm.INITED = True
 
 

@@ -42,6 +42,7 @@ class MpiEngine(Engine):
         self.mpi = _load()
         world = self.mpi.COMM_WORLD.Dup()
         super().__init__(world.Get_rank(), world.Get_size())
+        self.library = self.mpi.Get_library_version()[:200]
         self.timeout = config.ranks_timeout if timeout is None else timeout
         self.communicators, self.numbers, self.ended = {tuple(range(self.size)): world}, {}, ""
         self.jobs: queue.SimpleQueue = queue.SimpleQueue()

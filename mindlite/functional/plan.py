@@ -12,26 +12,27 @@ from ..compile.signature import Leaves, arguments_of, lying, signature_of
 from ..infer.specialise import specialise
 from ..optim import optimise
 from ..parallel import Layout
-from ..parallel.partition import Ends, Machine, Plan, partition
+from ..parallel.partition import Ends, Machine, Plan, machine_here, partition
 from .jit import jit
 
 STEPS = 12                                       # of the search for the price of memory
 
 
 def plan(function: Any, layout: Layout, *args: Any, parameters: str = "fixed", memory: int | None = None,
-         machine: Machine = Machine()) -> Plan:
+         machine: Machine | None = None) -> Plan:
     """The Plan of function(*args) on a mesh; nothing is run, and nothing is sent.
 
     function   : a function or Cell, a training step for one      layout: a Layout of the mesh      args: as for a call
     parameters : "fixed": Parameters lie as they do; "free": where they lie is chosen too (`Plan.parameters`)
     memory     : the most bytes of Parameters on this rank, None for any; what fits is found by a price of each byte (Lagrange)
-    machine    : the prices
+    machine    : the prices; None: those that were measured between the ranks, or round numbers
     raises     : ArgumentError, ValueRangeError; what compiling the function raises
     """
     if not isinstance(layout, Layout) or not callable(function):
         raise ArgumentError(f"plan: takes a function and a Layout, not {type(function).__name__} and {type(layout).__name__}")
     if parameters not in ("fixed", "free"):
         raise ValueRangeError(f'plan: parameters is "fixed" or "free", not {parameters!r}')
+    machine = machine or machine_here()
     compiled, leaves = jit(lambda *inputs: function(*inputs)).compiled, Leaves()
     signature = signature_of((tuple(args), {}), leaves)
     given, named = arguments_of(signature, args, {})

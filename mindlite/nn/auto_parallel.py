@@ -14,7 +14,7 @@ from ..functional.parallel_context import ParallelMode
 from ..functional.plan import plan
 from ..functional.zero import zero
 from ..parallel import Layout
-from ..parallel.partition import Machine
+from ..parallel.partition import machine_here
 from ..parallel.strategy import placement_of, read_strategy, strategy_of, write_strategy
 from ..pynative.sharded import from_local, shard_in_place
 from .cell import Cell
@@ -115,7 +115,7 @@ class AutoParallel(Cell):
                     if not placement.is_whole:
                         shard_in_place(param, placement)
         elif self.parallel_mode != "semi_auto":
-            machine = Machine() if self.parallel_mode == "recursive_programming" else Machine(point=1e-5)
+            machine = machine_here(**{} if self.parallel_mode == "recursive_programming" else {"point": 1e-5})
             self.found = plan(self.network, self.layout, *given, parameters="free", machine=machine)
             for param, placement in self.found.parameters.items():
                 if not placement.is_whole:

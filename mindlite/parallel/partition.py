@@ -41,8 +41,8 @@ WISH = "_wish"                                   # the attribute of a Parameter 
 @dataclass(frozen=True)
 class Machine:
     """What a price is made of: seconds of a collective, of a byte that is sent, of a point that is computed; resident: of a byte
-    of a Parameter in memory, where that is chosen. Round numbers of a small CPU, the same on all ranks; what they are decides
-    which plan is cheapest, not whether it is right."""
+    of a Parameter in memory, where that is chosen. Round numbers of a small CPU; what they are decides which plan is cheapest,
+    not whether it is right, as long as all ranks have the same."""
     message: float = 2e-5
     byte: float = 5e-10
     point: float = 5e-10
@@ -127,9 +127,17 @@ class Ends:
     mesh: object = None
 
 
-def partition(graph, machine=Machine(), ends=None):
+def machine_here(**prices):
+    """The Machine on which this program runs, with the prices of messages that were measured between the ranks, if they were
+    (communication/links.py). prices: those that are other ones"""
+    link = engine().link
+    return Machine(**{**({} if link is None else {"message": link[0], "byte": link[1]}), **prices})
+
+
+def partition(graph, machine=None, ends=None):
     """(this rank's graph, its Plan); (graph, None) where nothing is `placed` and nothing lies in parts.
 
+    machine: the prices; None: those of `machine_here`
     ends   : Ends; None: all arguments and results are whole
     raises : ArgumentError for two meshes in one program, or a rank that is in none
     """
@@ -148,7 +156,7 @@ def partition(graph, machine=Machine(), ends=None):
     mesh = next(iter(meshes))
     if engine().rank not in mesh.ranks:
         raise ArgumentError(f"rank {engine().rank} is not in the mesh {mesh}", note=f"its ranks: {list(mesh.ranks)}")
-    chosen, plan = choose(graph, mesh, machine, ends)
+    chosen, plan = choose(graph, mesh, machine or machine_here(), ends)
     if ends.open:
         lying = {p: Placement(mesh, chosen[p].outs[0]) for p in ends.open}
         plan.parameters = {p.default: placement for p, placement in lying.items()}

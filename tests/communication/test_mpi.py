@@ -1,6 +1,9 @@
 """Ranks as processes: the same values as in a simulated world, and an end for all when one fails."""
 import ast
+import json
+import re
 import sys
+import time
 
 import launch
 import numpy as np
@@ -9,7 +12,10 @@ import pytest
 from mindlite.communication import SimWorld
 
 PROGRAM = '''
+import os
+import signal
 import sys
+import time
 import numpy as np
 import mindlite as ms
 from mindlite import Tensor, nn
@@ -44,15 +50,17 @@ def values():
         [round(float(p.asnumpy().sum()), 4) for p in net.trainable_params()]]
 
 
-def fail(how):
-    """Rank 1 does not do what the others do."""
+def fail(how, folder):
+    """Rank 1 does not do what the others do. Each writes down its process, and when that was."""
+    all_reduce(Tensor([1.0]))
+    with open(f"{folder}/{get_rank()}", "w") as stream:
+        stream.write(f"{os.getpid()} {time.time()}")
     if get_rank() == 1:
         if how == "raise":
             raise ValueError("the reason")
         if how == "exit":
             sys.exit(3)
         if how in ("kill", "stop"):
-            import os, signal
             os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGSTOP)
         if how == "other":
             all_gather(Tensor([1.0]))
@@ -65,15 +73,18 @@ if __name__ == "__main__":
     init(timeout=60)
     if sys.argv[1:]:
         init(timeout=4)
-        fail(sys.argv[1])
+        fail(*sys.argv[1:])
+    from mindlite.common.ranks import engine
+    sys.stderr.write(f"link {engine().link}\\n")
     lines = [f"rank {get_rank()}: {values()!r}\\n"]
     sys.stdout.write(lines[0])
 '''
+TIMEOUT = 4                                      # seconds, in the program
 EXPECTED = {                                     # how rank 1 fails: what is told of it
-    "raise": "ValueError: the reason", "exit": "rank 1: collective 1 of the ranks [0, 1]: the end of the program", "kill": "",
-    "stop": "rank 0 waits in collective 1 of the ranks [0, 1]: fold by sum of float32[1]",
-    "other": "rank 1: collective 1 of the ranks [0, 1]: exchange of float32",
-    "shape": "rank 1: collective 1 of the ranks [0, 1]: fold by sum of float32[2]",
+    "raise": "ValueError: the reason", "exit": "rank 1: collective 2 of the ranks [0, 1]: the end of the program", "kill": "",
+    "stop": "rank 0 waits in collective 2 of the ranks [0, 1]: fold by sum of float32[1]",
+    "other": "rank 1: collective 2 of the ranks [0, 1]: exchange of float32",
+    "shape": "rank 1: collective 2 of the ranks [0, 1]: fold by sum of float32[2]",
 }
 
 
@@ -101,11 +112,47 @@ def test_processes_compute_what_a_simulated_world_computes(program, count):
             np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", sorted(EXPECTED))
-def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how):
-    status, _, err = launch.mpirun(2, program, how, limit=60)
+def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how, ranks, tmp_path):
+    """All processes are gone within the timeout and a second, however the rank failed: a stopped one, too."""
+    status, _, err = launch.mpirun(ranks, program, how, str(tmp_path), limit=60)
     assert status != 0
-    assert EXPECTED[how] in err
+    told = EXPECTED[how].replace("[0, 1]", str(list(range(ranks))))
+    assert told in err if how != "stop" or ranks == 2 else "waits in collective 2 of the ranks [0, 1, 2, 3]: fold by sum" in err
+    assert len(re.findall("^mindlite: ", err, re.MULTILINE)) <= ranks - (how == "stop")      # a line for each that could say it
+    rows = [(tmp_path / str(rank)).read_text().split() for rank in range(ranks)]
+    end = max(float(moment) for _, moment in rows) + TIMEOUT + 1
+    while (left := [rank for rank, (process, _) in enumerate(rows) if is_running(int(process))]) and time.time() < end:
+        time.sleep(0.01)
+    assert not left and time.time() < end, f"the ranks {left} are still there"
+
+
+def is_running(process):
+    """True for a process that has not ended; one that has, and that nobody has asked for its status, has."""
+    try:
+        with open(f"/proc/{process}/stat") as stream:
+            return stream.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_what_messages_cost_is_measured_and_the_same_on_all_ranks(program, tmp_path, monkeypatch):
+    """What is kept changes where it was twice too large alone; another way, TCP, has numbers of its own."""
+    monkeypatch.setenv("MINDLITE_CACHE_DIR", str(tmp_path))
+    found = {}
+    for way, variables in (("memory", {}), ("again", {}), ("tcp", {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"})):
+        with monkeypatch.context() as inner:
+            for name, value in variables.items():
+                inner.setenv(name, value)
+            status, _, err = launch.mpirun(2, program)
+        assert status == 0, err
+        said = re.findall(r"^link \((.*), (.*)\)$", err, re.MULTILINE)
+        assert len(said) == 2 and said[0] == said[1]
+        found[way] = tuple(map(float, said[0]))
+    assert found["again"] == found["memory"] or any(2 * a <= b for a, b in zip(found["again"], found["memory"]))
+    assert all(0 < value < 1 for value in (*found["memory"], *found["tcp"]))
+    assert len(json.loads((tmp_path / "links.json").read_text())) == 2
 
 
 def test_the_command_line_starts_ranks(tmp_path):
