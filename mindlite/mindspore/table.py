@@ -218,11 +218,10 @@ MODULES = {
     "ops.composite.clip_ops": (_OPS, {}),
 
     "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink", **_CHECKPOINTS}),
-    "train.serialization": (("mindlite.train",), {**_CHECKPOINTS, **{
-        f"new_{name}": f"mindlite.train.transform:{name}" for name in (
-            "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")}}),
     "train.amp": (("mindlite.amp", "mindlite.train"), {}),
-    "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, _GENERATOR),
+    "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, {
+        **_GENERATOR, **_CHECKPOINTS, **{f"new_{name}": f"mindlite.train.transform:{name}" for name in (
+            "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")}}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
         "callback", "metrics", "model", "loss_scale_manager", "data_sink", "summary",
         "dataset_helper",
