@@ -103,10 +103,8 @@ _OF_ASCEND = {
     "it reads Huawei's cloud storage": ("OBSMindDataset",),
     "Ascend's video decoder": ("VideoFrameDvpp",),
     "parameters cut by MindSpore's parallel strategies; files of shards are `train.save_sharded_checkpoint`'s": (
-        "build_searched_strategy", "get_ckpt_path_with_strategy", "load_distributed_checkpoint", "merge_sliced_parameter",
-        "restore_group_info_list", "new_build_searched_strategy", "new_load_distributed_checkpoint", "new_merge_sliced_parameter",
-        "new_restore_group_info_list", "export_split_mindir", "split_mindir", "split_dynamic_mindir", "get_parameter_redundancy",
-        "get_allgather_cell", "sync_pipeline_shared_parameters")}
+        "get_ckpt_path_with_strategy", "export_split_mindir", "split_mindir", "split_dynamic_mindir",
+        "get_parameter_redundancy", "get_allgather_cell", "sync_pipeline_shared_parameters")}
 REFUSED = {name: why for why, names in _OF_ASCEND.items() for name in names}
 _KEPT = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_algo_parameters", "get_algo_parameters", "reset_algo_parameters")}
