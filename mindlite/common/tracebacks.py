@@ -70,7 +70,7 @@ def _call(file: str, line: int, name: str) -> Any:
     return code.replace(co_firstlineno=line, co_name=name)
 
 
-def call_at(location: Location, namespace: dict[str, Any], fn: Any, args: tuple[Any, ...], kwargs: dict) -> Any:
+def call_at(location: Location | None, namespace: dict[str, Any], fn: Any, args: tuple[Any, ...], kwargs: dict) -> Any:
     """fn(*args, **kwargs) from a frame at the user's line, for those who look at their caller: warnings, logging, traces.
 
     namespace : the globals of the user's function

@@ -1,5 +1,7 @@
 """Attributes, items, operators and iteration on the values of inference: by Python where all is known, else by
 operators."""
+from __future__ import annotations
+
 import functools
 import operator
 import types
@@ -21,6 +23,7 @@ from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
 from .effects import AmbiguousTarget
+from .evaluating import Evaluating
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .kinds import has_nodes, has_sizes, leaves
 from .outcome import Raises
@@ -30,7 +33,7 @@ from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
 from .tree_kinds import is_data_tree, is_instance, is_tree
 from .trees import attribute_of_tree, data_of, item_of, items_of, length_of
-from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure
+from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure, Value
 from collections.abc import Callable
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
@@ -53,17 +56,17 @@ LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
 CELL_HOOKS = {"register_forward_pre_hook", "register_forward_hook", "register_backward_pre_hook", "register_backward_hook"}
 
 
-def is_scalar_node(value):
+def is_scalar_node(value: Value) -> bool:
     """True for a number that is known at run time only (a node or a Dim)."""
     return isinstance(value, Dim) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar))
 
 
-def is_tensor(value):
+def is_tensor(value: Value) -> bool:
     """True for a Tensor or a node of tensor type."""
     return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
 
 
-def special(ev, names, a, b):
+def special(ev: Evaluating, names: tuple[str, ...], a: Value, b: Value) -> Value:
     """a op b by the methods of a user's class (those of `names`: on a, on b), a one-tuple; None where there is no
     such class."""
     for name, owner, other in ((names[0], a, b), (names[1], b, a)):
@@ -76,7 +79,7 @@ def special(ev, names, a, b):
     return None
 
 
-def attribute(ev, value, name):
+def attribute(ev: Evaluating, value: Value, name: str) -> Value:
     """value.name"""
     if ev.is_object(value):
         if name in RETURN_NOTHING_NAMES and type(ev.tracer.containers.get(value)) in (list, set, dict, deque):
@@ -91,7 +94,7 @@ def attribute(ev, value, name):
     return next((of for cls, of in ATTRIBUTE_OF if isinstance(value, cls)), attribute_of_object)(ev, value, name)
 
 
-def attribute_of_node(ev, value, name):
+def attribute_of_node(ev: Evaluating, value: Value, name: str) -> Value:
     """An attribute of a Tensor or number of the run."""
     if isinstance(value.abstract, AbstractScalar):
         found = by_python(ev, getattr, value.abstract.type, name)
@@ -113,7 +116,7 @@ def attribute_of_node(ev, value, name):
     raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
-def attribute_of_closure(ev, value, name):
+def attribute_of_closure(ev: Evaluating, value: Value, name: str) -> Value:
     """An attribute of a function that is made inside."""
     if value.wrapped is not None and name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return attribute(ev, value.wrapped, name)
@@ -126,7 +129,7 @@ def attribute_of_closure(ev, value, name):
     raise MissingAttributeError(f"'function' object has no attribute {name!r}")
 
 
-def attribute_of_tensor(ev, value, name):
+def attribute_of_tensor(ev: Evaluating, value: Value, name: str) -> Value:
     """An attribute of a Tensor from outside."""
     if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
         found = getattr(value, name)
@@ -142,14 +145,14 @@ def attribute_of_tensor(ev, value, name):
     return attribute_of_object(ev, value, name)
 
 
-def attribute_of_tuple(ev, value, name):
+def attribute_of_tuple(ev: Evaluating, value: Value, name: str) -> BoundMethod:
     """An attribute of a tuple."""
     if not hasattr(type(value), "_fields") and name in SEARCHES:
         return BoundMethod(SEARCHES[name], value, name)
     return attribute_of_object(ev, value, name)
 
 
-def attribute_of_object(ev, value, name):
+def attribute_of_object(ev: Evaluating, value: Value, name: str) -> Value:
     """An attribute of an object of Python's: what the graph has assigned, an input of the graph, or a constant under a guard."""
     if name in ev.attempts.links_of(value):
         return ev.attempts.links_of(value)[name]
@@ -178,7 +181,7 @@ def attribute_of_object(ev, value, name):
     return from_outside(ev, found)
 
 
-def assigned_attribute(ev, value, name, found):
+def assigned_attribute(ev: Evaluating, value: Value, name: str, found: Value) -> Value:
     """An attribute of which the store holds `found`."""
     if isinstance(found, Undefined):
         raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
@@ -188,7 +191,7 @@ def assigned_attribute(ev, value, name, found):
     return found
 
 
-def attribute_now(ev, value, name):
+def attribute_now(ev: Evaluating, value: Value, name: str) -> Value:
     """What Python gives for an attribute now. raises : MissingAttributeError, under a guard that it is missing"""
     try:
         return by_python(ev, getattr, value, name)
@@ -205,7 +208,7 @@ def attribute_now(ev, value, name):
         raise MissingAttributeError(str(missing)) from None
 
 
-def _attribute_of_exception(ev, value, name):
+def _attribute_of_exception(ev: Evaluating, value: Value, name: str) -> Value:
     """An attribute of an exception that is made of run-time values."""
     if name == "args" and (value.fields is None or Place("attr", value.fields, name) not in ev.store):
         return value.args
@@ -220,7 +223,7 @@ ATTRIBUTE_OF = ((Box, method_of_box), (AnfNode, attribute_of_node), (Closure, at
                 (Tensor, attribute_of_tensor), (tuple, attribute_of_tuple), (MadeException, _attribute_of_exception))
 
 
-def item(ev, value, index):
+def item(ev: Evaluating, value: Value, index: Value) -> Value:
     """value[index]"""
     if ev.is_object(value):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that Python made")
@@ -262,7 +265,7 @@ def item(ev, value, index):
     return from_outside(ev, found) if id(value) in ev.guards.shared and not isinstance(index, slice) else found
 
 
-def _from_sequence(ev, content, index, whole):
+def _from_sequence(ev: Evaluating, content: Value, index: Value, whole: Value) -> Value:
     sequence = list(content) if isinstance(whole, Box) else content          # what Python says of an index names its type
     if isinstance(index, slice):
         part = of_container(ev, operator.getitem, sequence, ev.unbox(index))
@@ -278,19 +281,19 @@ def _from_sequence(ev, content, index, whole):
                            hint="stack the elements into a Tensor")
 
 
-def add_numbers(ev, a, b):
+def add_numbers(ev: Evaluating, a: Value, b: Value) -> Value:
     """a + b for numbers."""
     return a + b if not (isinstance(a, AnfNode) or isinstance(b, AnfNode)) else number(ev, "+", a, b)
 
 
-def multiply_numbers(ev, a, b):
+def multiply_numbers(ev: Evaluating, a: Value, b: Value) -> Value:
     """a * b for numbers."""
     if isinstance(b, int) and b == 1:
         return a
     return a * b if not (isinstance(a, AnfNode) or isinstance(b, AnfNode)) else number(ev, "*", a, b)
 
 
-def number(ev, op, a, b):
+def number(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
     """a op b for numbers of which one is known at run time only."""
     if op not in BINARY:
         raise ArgumentError(f"unsupported operand type(s) for {op}: numbers")
@@ -313,7 +316,7 @@ def number(ev, op, a, b):
         return scalar_binary(a, b, op=op)
 
 
-def zero_division(op, a, b):
+def zero_division(op: str, a: Value, b: Value) -> Exception:
     """Python's exception for a op 0, for numbers of these classes."""
     try:
         return BINARY[op](a(1), b(0))
@@ -321,7 +324,7 @@ def zero_division(op, a, b):
         return ZeroDivisionError(*error.args)
 
 
-def binary_value(ev, op, a, b):
+def binary_value(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
     """a op b"""
     if ev.is_object(a) or ev.is_object(b):
         return ask_python(ev, OPERATORS[op], (a, b), f"{op} on an object that Python made")
@@ -349,7 +352,7 @@ def binary_value(ev, op, a, b):
     return wrap_container(ev, made) if isinstance(made, CONTAINERS) else made
 
 
-def _binary_of_boxes(ev, op, a, b):
+def _binary_of_boxes(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
     if op == "+" and isinstance(a, Box) and isinstance(b, Box) and a.kind == b.kind == "list":
         return ev.new_box("list", ev.store[a] + ev.store[b])
     if op == "*" and "list" in (getattr(a, "kind", ""), getattr(b, "kind", "")):
@@ -362,7 +365,7 @@ def _binary_of_boxes(ev, op, a, b):
     return wrap_container(ev, made)
 
 
-def wrap_container(ev, value):
+def wrap_container(ev: Evaluating, value: Value) -> Value:
     """A list, dict or set made by Python as a Box."""
     if type(value) is list:
         return ev.new_box("list", tuple(wrap_container(ev, v) for v in value))
@@ -373,7 +376,7 @@ def wrap_container(ev, value):
     return value
 
 
-def _compare_trees(ev, op, a, b):
+def _compare_trees(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
     """a op b, of which one is a tree or a part of one"""
     if op in ("is", "is not"):
         if a is not None and b is not None:
@@ -385,7 +388,7 @@ def _compare_trees(ev, op, a, b):
     return compare_values(ev, op, *(data_of(ev, v) if is_tree(v) else v for v in (a, b)))
 
 
-def compare_values(ev, op, a, b):
+def compare_values(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
     """a op b"""
     if op in ("is", "is not") and a is not b and not ev.concrete and (is_tensor(a) or is_tensor(b)) and any(
             ev.is_object(v) or isinstance(v, AnfNode) and v in ev.tracer.effects.held for v in (a, b)):
@@ -431,19 +434,19 @@ def compare_values(ev, op, a, b):
     return by_python(ev, COMPARISONS[op], ev.unbox(a), ev.unbox(b))
 
 
-def _meets_tensors(op, value):
+def _meets_tensors(op: str, value: Value) -> bool:
     """May one side of a comparison be `value` where the other is a Tensor? A Tensor equals no list, and is no less."""
     return isinstance(value, methods.COMPARABLE) if op in ("==", "!=") else not isinstance(value, (str, type(None)))
 
 
-def class_name(value):
+def class_name(value: Value) -> str:
     """The name of a value's class, as Python's errors have it."""
     if isinstance(value, AnfNode):
         return value.abstract.type.__name__ if isinstance(value.abstract, AbstractScalar) else "Tensor"
     return value.kind if isinstance(value, Box) else type(value).__name__
 
 
-def _equal_sequences(ev, a, b, op):
+def _equal_sequences(ev: Evaluating, a: Value, b: Value, op: str) -> Value:
     x, y = (ev.store[v] if isinstance(v, Box) else v for v in (a, b))
     if type(a) is not type(b) or len(x) != len(y):
         return op == "!="
@@ -457,17 +460,17 @@ def _equal_sequences(ev, a, b, op):
     return result if op == "==" else negate(ev, result)
 
 
-def _has_numbers(value, store):
+def _has_numbers(value: Value, store: dict) -> bool:
     """True if any part of the value is known at run time only, sizes among them."""
     return any(isinstance(leaf, (AnfNode, Dim)) for leaf in leaves(value, store.__getitem__))
 
 
-def _is_small(value):
+def _is_small(value: Value) -> bool:
     """True for a bool, and for an int of which Python keeps one object."""
     return type(value) is bool or type(value) is int and -5 <= value <= 256
 
 
-def _one_number(ev, a, b):
+def _one_number(ev: Evaluating, a: Value, b: Value) -> Value:
     """a is b, where one of them is known at run time only: Python keeps one object of each bool and each small int."""
     kinds = [x.abstract.type if isinstance(x, AnfNode) else int if isinstance(x, Dim) else type(x) for x in (a, b)]
     if a is b or kinds[0] is not kinds[1] or kinds[0] is float:
@@ -478,13 +481,13 @@ def _one_number(ev, a, b):
     raise Refusal("`is` between ints that are known at run time only", hint="use ==")
 
 
-def equal(ev, a, b):
+def equal(ev: Evaluating, a: Value, b: Value) -> Value:
     """Are items of containers the same, or equal? A bool where it is known, else a scalar node."""
     same = True if a is b else truth(ev, compare_values(ev, "==", a, b))
     return ev.trace(PRIMITIVES["tensor_to_scalar"], (same,), {}) if is_tensor(same) else same
 
 
-def _contains(ev, a, b):
+def _contains(ev: Evaluating, a: Value, b: Value) -> Value:
     if is_scalar_node(a) and (type(b) in (range, list, dict, set, frozenset)
                               or isinstance(b, Box) and b.kind == "dict"):
         guard_contents(ev, (b,))
@@ -513,7 +516,7 @@ def _contains(ev, a, b):
     return by_python(ev, operator.contains, b, a)
 
 
-def count_of(ev, content, value):
+def count_of(ev: Evaluating, content: Value, value: Value) -> Value:
     """How many items equal `value`."""
     found = 0
     for item_ in content:
@@ -521,7 +524,7 @@ def count_of(ev, content, value):
     return found + 0 if isinstance(found, bool) else found
 
 
-def index_of(ev, content, value, *bounds):
+def index_of(ev: Evaluating, content: Value, value: Value, *bounds: Value) -> Value:
     """Where the first item that equals `value` stands. raises : ValueError if none does"""
     start, stop = (*bounds, None, None)[:2]
     for i in range(len(content))[start:stop]:
@@ -540,7 +543,7 @@ METHODS_OF["list"].update(
     remove=lambda ev, box, value: METHODS_OF["list"]["pop"](ev, box, index_of(ev, ev.store[box], value)))
 
 
-def length(ev, value):
+def length(ev: Evaluating, value: Value) -> Value:
     """len(value)"""
     if is_tree(value) and not is_data_tree(value):
         return length_of(ev, value)
@@ -566,7 +569,7 @@ def length(ev, value):
     return by_python(ev, len, value)
 
 
-def in_order(ev, elements):
+def in_order(ev: Evaluating, elements: Value) -> Value:
     """The elements of a set in Python's order, which a graph that is compiled with it is guarded by."""
     kinds = {type(v) for v in elements}
     if not kinds <= {bool, int, float}:
@@ -579,7 +582,7 @@ def in_order(ev, elements):
     return list(elements) if isinstance(elements, (set, frozenset)) else list(set(elements))
 
 
-def iterate(ev, value):
+def iterate(ev: Evaluating, value: Value) -> list:
     """The items of something iterable, as a list."""
     if is_tree(value):
         return items_of(ev, value)
@@ -617,7 +620,7 @@ def iterate(ev, value):
     return by_python(ev, list, value)
 
 
-def negate(ev, value):
+def negate(ev: Evaluating, value: Value) -> Value:
     """not value"""
     known = truth(ev, value)
     if not isinstance(known, AnfNode):

@@ -2,13 +2,16 @@
 
     (AbstractTensor(f32, (N,)), [1, AbstractScalar(int)], Same(0))      ->      (%x0, <list> of (1, %x1_1), %x0)
 """
+from __future__ import annotations
+
 from typing import Any
 
 from ..common.records import dataclass
 from ..mindir.abstract import Abstract, AbstractAny, AbstractTree
 from ..mindir.graph import Parameter
+from .evaluating import Evaluating
 from .kinds import remade
-from .values import Box
+from .values import Box, Value
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,15 @@ class Arguments:
     objects    : {number of a list or dict that is Python's: the parameter for it}
     """
 
-    def __init__(self, ev):
+    def __init__(self, ev: Evaluating) -> None:
         self.ev, self.graph = ev, ev.tracer.root.graph
-        self.containers, self.contents, self.objects = {}, {}, {}
-        self.tensors, self.boxes = [], []                    # those that Same counts
+        self.containers: dict[Value, int] = {}
+        self.contents: dict[Value, Value] = {}
+        self.objects: dict[int, Any] = {}
+        self.tensors: list[Value] = []                       # those that Same counts
+        self.boxes: list[Value] = []
 
-    def enter(self, value, label):
+    def enter(self, value: Value, label: str) -> Value:
         """The value inside of one argument, or a part of one; label: its name"""
         if isinstance(value, Abstract):
             made = self.graph.add_parameter(label, value)
@@ -52,7 +58,7 @@ class Arguments:
             return remade(value, [self.enter(v, f"{label}_{i}") for i, v in enumerate(value)])
         return self.enter_container(value, label) if type(value) in (list, dict) else value
 
-    def enter_container(self, value, label):
+    def enter_container(self, value: Value, label: str) -> Value:
         """A list or dict: a Box, or an object of Python's where it is marked."""
         kind, number, mark = type(value).__name__, len(self.boxes), ("argument", label)
         marked = mark in self.ev.fallback.marks
@@ -67,6 +73,6 @@ class Arguments:
             self.ev.store[made] = self.contents[made] = content
         return made
 
-    def have_changed(self):
+    def have_changed(self) -> bool:
         """True if the function has changed what a list or dict among them holds."""
         return any(self.ev.store[box] is not content for box, content in self.contents.items())

@@ -9,19 +9,23 @@ element that does not take a branch may fail it too: Python then finds nothing w
 What is inside by how it was made needs no check: places in an axis of that size, and the number of an iteration of a loop
 (`for i in range(len(x)): x[i]`), also with known numbers added.
 """
+from __future__ import annotations
+
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..common.dim import Dim, compare
+from ..common.dim import Dim, Size, compare
 from ..common.dtype import int64
 from ..common.errors import IndexRangeError, OperandIndexError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.builder import Builder
 from ..mindir.control import check
 from ..mindir.graph import AnfNode, CNode, ValueNode
-from ..mindir.primitive import PRIMITIVES, interpreting
+from ..mindir.primitive import PRIMITIVES, Primitive, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
@@ -31,6 +35,7 @@ from ..ops.nn_loss import probabilities
 from ..ops.reduction import reduce_all, reduce_any
 from ..ops.scalar import scalar_binary, scalar_compare, tensor_to_scalar
 from ..ops.slicing import slice_
+from .values import Value
 
 # {operator: (operands, attributes) -> (indices, the size of the axis that they stand for)}
 INDICES = {PRIMITIVES[name]: lambda args, attrs: (args[1], args[0].shape[attrs["axis"]])
@@ -41,7 +46,7 @@ STARTS = {dynamic_slice: lambda args, attrs: (args[1:], attrs["sizes"]),
 SAME_VALUES = ("reshape", "slice", "cast", "transpose", "tuple_getitem", "expand_dims")
 
 
-def demand_bounds(tracer, prim, args, attrs):
+def demand_bounds(tracer: Any, prim: Primitive, args: Sequence[Value], attrs: dict[str, Any]) -> None:
     """Write the check for the indices of an operator that is about to be written, if it has any.
 
     raises : IndexRangeError for known indices that are outside
@@ -61,7 +66,7 @@ def demand_bounds(tracer, prim, args, attrs):
         demand_indices(tracer, prim.name.partition("_")[0], *INDICES[prim](args, attrs))
 
 
-def columns(tracer, indices, sizes, count):
+def columns(tracer: Builder, indices: Any, sizes: tuple[Size, ...], count: int) -> list:
     """[(the indices that stand for an axis, its size)] of `count` indices that stand side by side."""
     if getattr(getattr(indices, "fn", None), "name", "") == "concatenate" and len(indices.args) == count:
         return list(zip(indices.args, sizes))
@@ -70,13 +75,13 @@ def columns(tracer, indices, sizes, count):
                         step=(1,) * indices.ndim), sizes[column]) for column in range(count)]
 
 
-def demand_indices(tracer, name, indices, size):
+def demand_indices(tracer: Builder, name: str, indices: Value, size: Size) -> None:
     """Write the check that all indices lie inside of an axis of that size, unless that is known."""
     if isinstance(indices, ValueNode) or not isinstance(indices, AnfNode) or not inside(indices, size):
         demand_between(tracer, indices, f"{name}: index", -size, size)
 
 
-def demand_between(tracer, indices, what, low, high, ignored=None):
+def demand_between(tracer: Builder, indices: Value, what: str, low: Size, high: Size, ignored: int | None = None) -> None:
     """Write the check that all indices lie in [low, high) or equal `ignored`; known ones are checked here.
 
     raises : IndexRangeError
@@ -97,7 +102,7 @@ def demand_between(tracer, indices, what, low, high, ignored=None):
     demand(tracer, holds, f"{what} is outside [{low}, {high})", OperandIndexError)
 
 
-def demand_probabilities(tracer, x, what):
+def demand_probabilities(tracer: Builder, x: Value, what: str) -> None:
     """Write the check that no number is outside [0, 1]."""
     x = tracer.lift(x)
     with interpreting(tracer):
@@ -106,13 +111,13 @@ def demand_probabilities(tracer, x, what):
     demand(tracer, holds, f"{what} hold a number outside [0, 1]", ValueRangeError)
 
 
-def demand(tracer, holds, text, kind=IndexRangeError):
+def demand(tracer: Builder, holds: Value, text: str, kind: type[Exception] = IndexRangeError) -> None:
     """Write a check; Python runs the call again where it fails."""
     tracer.graph.add(check, tracer.lift(holds), origin=tracer.origin, abstract=AbstractTuple(()),
                      error=functools.partial(kind, text), again=True)
 
 
-def demand_start(tracer, axis, start, n, size):
+def demand_start(tracer: Any, axis: int, start: Value, n: Size, size: Size) -> None:
     """Write the check that `size` elements from `start` lie inside of an axis of n, unless that is known."""
     low, high = limits(tracer, start)
     if low is not None and compare(">=", low, -n) and compare("<=", high, n - size):
@@ -125,7 +130,7 @@ def demand_start(tracer, axis, start, n, size):
            f"{size} elements from an index leave axis {axis} of size {n}")
 
 
-def limits(tracer, value: Any):
+def limits(tracer: Any, value: Any) -> tuple:
     """The least and the greatest that an int can be, as ints or Dims; None, None where that is not known."""
     if isinstance(value, (int, Dim)):
         return value, value
@@ -152,7 +157,7 @@ def limits(tracer, value: Any):
     return (0, least - 1) if value.attrs["op"] == "%" else (low * least, high * least)
 
 
-def inside(node, size):
+def inside(node: Value, size: Size) -> bool:
     """True for indices that are inside by how they are made: 0, 1, .. and places in an axis of that size."""
     column = None
     while not isinstance(node, ValueNode) and getattr(getattr(node, "fn", None), "name", "") in SAME_VALUES:

@@ -9,8 +9,11 @@ Inside a `try`, a raise is such a way to leave, with the handler as its target. 
 (a division, a call), all that follows becomes a side of a branch (`open_side`) that ends where the region or the try
 does (`closing`).
 """
+from __future__ import annotations
 
-from typing import Any
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
@@ -19,16 +22,17 @@ from ..common.location import Origin
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import passed_through
-from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, CNode
 from ..mindir.inline import has_effects, inline
-from ..mindir.primitive import interpreting
+from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, reshape
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 from ..fallback.log import Trap
 from ..fallback.segment import unbound
+from .evaluating import Blocks, Evaluating
 from .fallback import A_BOOL, ask_python
 from .merging import Merge, Slot, conflict, convert, fill, named, undefined_value, writing
 from .jumps import may_wait
@@ -38,11 +42,12 @@ from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raise
 from .outside import guard_contents, method_of_class
 from .program import by_python, raises
 from .region import Region, align
+from .state import Frame
 from .tree_kinds import is_tree, truth_of
-from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure
+from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure, Value
 
 
-def each_type(ev, value, body):
+def each_type(ev: Evaluating, value: Value, body: Callable[[Value], Value]) -> Value:
     """body(v) for each v that a Mixed may be, on the condition that it is; what that gives, merged."""
     (given, first), *others = value.choices.values()
     if not others or given is True:
@@ -93,7 +98,7 @@ def truth(ev: Any, value: Any) -> Any:
     raise Refusal(f"the truth value of {value.abstract} is not known in a graph")
 
 
-def compare_numbers(ev, op, a, b):
+def compare_numbers(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
     """a op b for numbers, Dims and scalar nodes: a bool where it is decided."""
     from_dims = [x.abstract.dim if isinstance(x, AnfNode) else x for x in (a, b)]
     if all(isinstance(x, (int, Dim)) for x in from_dims):
@@ -104,14 +109,14 @@ def compare_numbers(ev, op, a, b):
         return scalar_compare(a, b, op=op)
 
 
-def in_region(ev, frame, name, body, certain=False):
+def in_region(ev: Evaluating, frame: Any, name: str, body: Callable[[], Outcome], certain: bool = False) -> tuple:
     """Execute `body()` in a new region with its own layer of values; returns (region, outcome, store after)."""
     region = Region(name, ev.tracer.region, certain)
     before, store, env = ev.tracer.enter(region), ev.tracer.store, frame.env
     ev.tracer.store, frame.env = dict(store), env.new_child()
     try:
         try:
-            outcome = closing(ev, body)
+            outcome: Outcome | Raises = closing(ev, body)
             ev.attempts.left_waiting |= outcome is not NEVER and may_wait(ev.store, store)
             region.finish()
         except Raises as raised:
@@ -144,7 +149,7 @@ class Side:
     origin: Origin | None
 
 
-def open_side(ev, condition, rest):
+def open_side(ev: Evaluating, condition: Value, rest: Value) -> None:
     """From here on everything is executed under `condition`; where that does not hold the code ends with `rest`."""
     if not isinstance(condition, AnfNode):
         if condition:
@@ -155,7 +160,7 @@ def open_side(ev, condition, rest):
     tracer.store = dict(tracer.store)
 
 
-def closing(ev, body):
+def closing(ev: Evaluating, body: Callable[[], Outcome]) -> Outcome:
     """The outcome of body(), with the sides that it opened closed."""
     depth = len(ev.attempts.sides)
     try:
@@ -189,7 +194,7 @@ def closing(ev, body):
         leave_sides(ev, depth)
 
 
-def leave_sides(ev, depth):
+def leave_sides(ev: Evaluating, depth: int) -> None:
     """Forget the sides that were opened since `depth`."""
     if len(ev.attempts.sides) > depth:
         ev.tracer.enter(ev.attempts.sides[depth].before)
@@ -197,7 +202,7 @@ def leave_sides(ev, depth):
         del ev.attempts.sides[depth:]
 
 
-def to_handler(ev, raised):
+def to_handler(ev: Evaluating, raised: Raises) -> Any:
     """The outcome of raising inside a `try`."""
     attempt, exception = ev.attempts.around[-1], raised.exception
     if isinstance(exception, Trap):                          # Python begins the run again
@@ -213,7 +218,7 @@ def to_handler(ev, raised):
     return Outcome({attempt.targets.setdefault(key, Caught(attempt)): exception})
 
 
-def fail_unless(ev, condition, exception):
+def fail_unless(ev: Evaluating, condition: Value, exception: Value) -> None:
     """Raise the exception where `condition` does not hold: a check, or inside a `try` a way to its handler."""
     raised = Raises(exception, ev.tracer.origin)
     if ev.attempts.around:
@@ -222,7 +227,7 @@ def fail_unless(ev, condition, exception):
         write_check(ev, condition, raised)
 
 
-def assigned(ev, name, value, free):
+def assigned(ev: Evaluating, name: str, value: Value, free: bool) -> Value:
     """What a variable holds; where it holds nothing, Python's exception is raised there. free: of a function around"""
     if isinstance(value, Unsure):
         if value.given is not True:
@@ -238,14 +243,14 @@ def assigned(ev, name, value, free):
     return value
 
 
-def known(value, name, free):
+def known(value: Value, name: str, free: bool) -> Value:
     """`value`. raises : UnboundLocalError, or NameError, if it is Undefined"""
     if isinstance(value, Undefined):
         raise unbound(name, free)
     return value
 
 
-def settle(ev, outcome):
+def settle(ev: Evaluating, outcome: Outcome) -> Outcome:
     """The ways out of a call that are no exceptions; on the condition that there are none, what follows goes on."""
     raising = {t: payload for t, payload in outcome.exits.items() if isinstance(t, Caught)}
     if not raising:
@@ -262,7 +267,7 @@ def settle(ev, outcome):
     return Outcome({others[0]: outcome.exits[others[0]]})
 
 
-def run_switch(ev, frame, end, stops):
+def run_switch(ev: Evaluating, frame: Frame, end: CNode, stops: Blocks) -> Outcome:
     """A two-way branch of the syntax graph."""
     try:
         condition = truth(ev, ev.defined(ev.read(frame, end.args[0]), end.origin))
@@ -280,7 +285,8 @@ def run_switch(ev, frame, end, stops):
                   lambda: ev.run_block(frame, false, ((), {}), inner), (true.name, false.name))
 
 
-def branch(ev, frame, condition, origin, true, false, names):
+def branch(ev: Evaluating, frame: Frame, condition: Value, origin: Origin, true: Callable[[], Outcome],
+           false: Callable[[], Outcome], names: Sequence[str]) -> Outcome:
     """cond: execute both sides and merge how they end, what they return and what they changed."""
     sides = [in_region(ev, frame, name, body) for name, body in zip(names, (true, false))]
     ev.tracer.move_to(origin)
@@ -310,7 +316,7 @@ def branch(ev, frame, condition, origin, true, false, names):
     return join_sides(ev, condition, sides, origin)
 
 
-def join_sides(ev, condition, sides, origin):
+def join_sides(ev: Evaluating, condition: Value, sides: Sequence[tuple], origin: Origin) -> Outcome:
     """The cond of two sides that are written: (region, outcome, store after) each. Returns how it ends."""
     outcomes = [side[1] for side in sides]
     ev.after = (sides[0][2], sides[1][2])
@@ -377,7 +383,7 @@ def join_sides(ev, condition, sides, origin):
     return Outcome({target: fill(payload, results) for target, payload in exits.items()}, fill(code, results))
 
 
-def by_exit(merge, outcomes, targets, key, a, b):
+def by_exit(merge: Merge, outcomes: Sequence[Outcome], targets: Sequence[Any], key: Any, a: Value, b: Value) -> Value:
     """What a variable or container holds for each way out of a branch, where there is no value for all of them."""
     values = {}
     for target in targets:
@@ -388,14 +394,14 @@ def by_exit(merge, outcomes, targets, key, a, b):
     return ByExit(conflict(a, b, merge.ev), values)
 
 
-def choose(ev, target):
+def choose(ev: Evaluating, target: Value) -> None:
     """From here on the code is on its way to `target`."""
     for key, value in list(ev.store.items()):
         if isinstance(value, ByExit):
             ev.tracer.renew(key, value.values.get(target, Conflict(value.error)))
 
 
-def one_sided(ev, merge, place, a, b, regions):
+def one_sided(ev: Evaluating, merge: Any, place: Any, a: Value, b: Value, regions: Sequence[Region]) -> Value:
     """The value of a variable outside that only one side of a branch assigns, or leaves undeleted."""
     if not ev.made_here(place.owner):
         raise Refusal(f"{place.name!r} exists on one path only, by a value that is known at run time only",
@@ -408,7 +414,7 @@ def one_sided(ev, merge, place, a, b, regions):
     return merge.unsure(a, b)
 
 
-def _renumber(ev, side, targets):
+def _renumber(ev: Evaluating, side: tuple, targets: Sequence[Any]) -> Value:
     """The number, among `targets`, of the way in which a side ends: an int, or a node in the side's region."""
     region, outcome, _ = side
     own = list(outcome.exits)
@@ -425,7 +431,7 @@ def _renumber(ev, side, targets):
         return total
 
 
-def emit_cond(ev, condition, sides, merge, origin):
+def emit_cond(ev: Evaluating, condition: Value, sides: Sequence[tuple], merge: Merge, origin: Origin) -> Sequence[CNode]:
     """Write the cond node for the slots of `merge`; returns the nodes of its results."""
     regions = [side[0] for side in sides]
     if not merge.slots and not any(has_effects(region.graph) for region in regions):
@@ -441,7 +447,8 @@ def emit_cond(ev, condition, sides, merge, origin):
                              true=regions[0].graph, false=regions[1].graph)
 
 
-def control_node(ev, prim, operands, abstracts, **attrs):
+def control_node(ev: Evaluating, prim: Primitive, operands: Sequence[AnfNode], abstracts: Sequence[Abstract],
+                 **attrs: Any) -> list[CNode]:
     """Append a control node with results of the given abstracts, and the tuple_getitems that read it."""
     tracer = ev.tracer
     node = tracer.graph.add(prim, *[tracer.lift(x) for x in operands], origin=tracer.origin,
@@ -450,7 +457,7 @@ def control_node(ev, prim, operands, abstracts, **attrs):
             for i, a in enumerate(abstracts)]
 
 
-def continue_exits(ev, frame, outcome, stops):
+def continue_exits(ev: Evaluating, frame: Frame, outcome: Outcome, stops: Blocks) -> Outcome:
     """Go on from an outcome with several exits: those that are not awaited outside are executed, each once, under its
     number."""
     while outcome.single is None:
@@ -463,7 +470,7 @@ def continue_exits(ev, frame, outcome, stops):
     return outcome
 
 
-def go_round_or_leave(ev, frame, target, outcome, go_on):
+def go_round_or_leave(ev: Evaluating, frame: Frame, target: Any, outcome: Outcome, go_on: Callable[..., Outcome]) -> Outcome:
     """An outcome of several exits, one of which (`target`) goes on here: a branch on the exit's number."""
     targets = list(outcome.exits)
     number, code = targets.index(target), outcome.code
@@ -481,14 +488,15 @@ def go_round_or_leave(ev, frame, target, outcome, go_on):
                   (target.name, "left"))
 
 
-def without(ev, code, number):
+def without(ev: Evaluating, code: Value, number: int) -> Value:
     """The number of an exit after exit `number` is taken out of the list."""
     with interpreting(ev.tracer):
         return scalar_binary(code, scalar_cast(scalar_compare(code, number, op=">"), type=int), op="-")
 
 
-def run_raise(ev, args, origin, again=False):
-    """`raise`: at once where it is certain to happen; inside a branch it becomes a check, or a way to the handler."""
+def run_raise(ev: Evaluating, args: Sequence[Value], origin: Origin, again: bool = False) -> NoReturn:
+    """`raise`: at once where it is certain to happen; inside a branch it becomes a check, or a way to the handler. One that is
+    certain and made of run-time values is a check that never holds, and nothing behind it is executed."""
     if not args:
         args, again = ev.attempts.handling[-1:] or [RuntimeError("No active exception to reraise")], True
     exception = args[0]
@@ -509,10 +517,10 @@ def run_raise(ev, args, origin, again=False):
     if ev.attempts.around or ev.tracer.region is not ev.tracer.root or isinstance(exception, BaseException):
         raise raised
     write_check(ev, False, raised)
-    return Outcome({RETURN: None})
+    raise Departs(NEVER)
 
 
-def link(ev, exception, name, value):
+def link(ev: Evaluating, exception: Value, name: str, value: Value) -> None:
     """Set the __cause__ or __context__ of an exception; one that is made of run-time values waits in `ev.attempts`."""
     if value is None or isinstance(value, BaseException) or isinstance(exception, MadeException):
         setattr(exception, name, value)
@@ -520,7 +528,8 @@ def link(ev, exception, name, value):
         ev.attempts.link(exception, name, value)
 
 
-def write_check(ev, condition, raised, operands=None, store=None):
+def write_check(ev: Evaluating, condition: Value, raised: Raises, operands: Sequence[AnfNode] | None = None,
+                store: dict[Any, Value] | None = None) -> None:
     """Write a check that stops with the exception unless `condition` holds; operands: its run-time parts, if they are
     not those that stand in it; store: see `taken_apart`"""
     parts, make = taken_apart(ev, raised.exception, store)
@@ -534,7 +543,7 @@ def write_check(ev, condition, raised, operands=None, store=None):
             origin=origin, abstract=AbstractTuple(()), error=error)
 
 
-def check_instead(ev, condition, holds, region, raised, store):
+def check_instead(ev: Evaluating, condition: Value, holds: bool, region: Region, raised: Raises, store: dict[Any, Value]) -> None:
     """Where one side of a branch (a region, with the store at its end) only raises: a check in its place. What the side
     computed for the message is inlined."""
     operands, _ = taken_apart(ev, raised.exception, store)

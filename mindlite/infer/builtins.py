@@ -1,4 +1,6 @@
 """What calling Python's builtins does during inference: one handler each, in one table."""
+from __future__ import annotations
+
 import builtins
 import dataclasses
 import functools
@@ -20,6 +22,7 @@ from ..ops.state import stop_gradient
 from .access import attribute, binary_value, iterate, length
 from .branches import truth
 from .containers import pairs_of
+from .evaluating import Evaluating
 from .fallback import ask_python, call_unknown
 from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
 from .kinds import data_in, has_nodes
@@ -29,14 +32,14 @@ from .outside import method_of_class
 from .program import by_python, of_container, raised_as, raises, text_by_python
 from .sharing import check_key
 from .tree_kinds import is_instance, is_tree
-from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range
-from collections.abc import Callable
+from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range, Value
+from collections.abc import Callable, Sequence
 
 BUILTINS: dict[Any, Callable[..., Any]] = {}
 ASK_PYTHON: set = set()
 
 
-def builtin(*functions):
+def builtin(*functions: Value) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
     """Register what calling a Python builtin does: (evaluator, *args, **kwargs) -> value."""
     def register(handler):
         for function in functions:
@@ -46,12 +49,12 @@ def builtin(*functions):
 
 
 @builtin(len)
-def _len(ev, value):
+def _len(ev: Evaluating, value: Value) -> Value:
     return length(ev, value)
 
 
 @builtin(range)
-def _range(ev, *given):
+def _range(ev: Evaluating, *given: Value) -> Value:
     args = [_index_of(ev, a) for a in given]
     if not any(isinstance(a, (AnfNode, Dim)) for a in args):
         return by_python(ev, range, *args)
@@ -59,7 +62,7 @@ def _range(ev, *given):
     return Range(start, stop, step)
 
 
-def _index_of(ev, value):
+def _index_of(ev: Evaluating, value: Value) -> Value:
     """An int that counts: what `operator.index` gives."""
     if _is_tensor(value):
         if value.dtype.kind not in "iu":
@@ -72,74 +75,74 @@ def _index_of(ev, value):
     return by_python(ev, operator.index, ev.unbox(value))
 
 
-def item_of_tensor(ev, value):
+def item_of_tensor(ev: Evaluating, value: Value) -> Value:
     """The one element of a tensor, as a number."""
     with interpreting(ev.tracer):
         return tensor_to_scalar(ev.tracer.lift(value))
 
 
 @builtin(tuple)
-def _tuple(ev, value=()):
+def _tuple(ev: Evaluating, value: Value = ()) -> tuple:
     return tuple(iterate(ev, value))
 
 
 @builtin(list)
-def _list(ev, value=()):
+def _list(ev: Evaluating, value: Value = ()) -> Value:
     return ev.new_box("list", tuple(iterate(ev, value)))
 
 
 @builtin(set)
-def _set(ev, value=()):
+def _set(ev: Evaluating, value: Value = ()) -> Value:
     items = tuple(iterate(ev, value))
     check_key(ev, items, ())
     return ev.new_box("set", tuple(of_container(ev, dict.fromkeys, items)))
 
 
 @builtin(dict)
-def _dict(ev, *args, **kwargs):
+def _dict(ev: Evaluating, *args: Value, **kwargs: Any) -> Value:
     if len(args) > 1:
         raise raises(ev, TypeError(f"dict expected at most 1 argument, got {len(args)}"))
     return ev.new_box("dict", tuple(pairs_of(ev, args, kwargs).items()))
 
 
 @builtin(zip)
-def _zip(ev, *values, strict=False):
+def _zip(ev: Evaluating, *values: Value, strict: bool = False) -> Box:
     return new_iterator(ev, "zip", tuple([iterator_of(ev, v) for v in values]), strict)
 
 
 @builtin(enumerate)
-def _enumerate(ev, iterable, start=0):
+def _enumerate(ev: Evaluating, iterable: Value, start: Value = 0) -> Value:
     return new_iterator(ev, "enumerate", iterator_of(ev, iterable), _index_of(ev, start))
 
 
 @builtin(reversed)
-def _reversed(ev, value):
+def _reversed(ev: Evaluating, value: Value) -> Value:
     if isinstance(value, Box) and value.kind in ("iterator", "set"):
         raise raises(ev, TypeError(f"'{python_type(ev, value).__name__}' object is not reversible"))
     return iterator_of(ev, value[::-1] if isinstance(value, range) else tuple(iterate(ev, value)[::-1]))
 
 
 @builtin(map)
-def _map(ev, fn, *values):
+def _map(ev: Evaluating, fn: Value, *values: Value) -> Box:
     if not values:
         raise raises(ev, TypeError("map() must have at least two arguments."))
     return new_iterator(ev, "map", fn, _zip(ev, *values))
 
 
 @builtin(filter)
-def _filter(ev, fn, value):
+def _filter(ev: Evaluating, fn: Value, value: Value) -> Value:
     return new_iterator(ev, "filter", fn, iterator_of(ev, value))
 
 
 @builtin(iter)
-def _iter(ev, value, *sentinel):
+def _iter(ev: Evaluating, value: Value, *sentinel: Value) -> Box:
     if sentinel:
         raise Refusal("iter() of a function")
     return iterator_of(ev, value)
 
 
 @builtin(next)
-def _next(ev, iterator, *default):
+def _next(ev: Evaluating, iterator: Box, *default: Value) -> Value:
     if is_iterator(iterator):
         return next_of(ev, iterator, *default)
     method = method_of_class(ev, iterator, "__next__")
@@ -152,14 +155,15 @@ def _next(ev, iterator, *default):
 
 
 @builtin(functools.update_wrapper)
-def _update_wrapper(ev, wrapper, wrapped, assigned=(), updated=()):
+def _update_wrapper(ev: Evaluating, wrapper: Value, wrapped: Value, assigned: Sequence[str] = (),
+                    updated: Sequence[str] = ()) -> Value:
     if not isinstance(wrapper, Closure):
         raise Refusal("functools.wraps of what is no function of this graph")
     return dataclasses.replace(wrapper, wrapped=wrapped)
 
 
 @builtin(functools.reduce)
-def _reduce(ev, fn, value, *initial):
+def _reduce(ev: Evaluating, fn: Value, value: Value, *initial: Value) -> Value:
     items = [*initial, *iterate(ev, value)]
     if not items:
         raise raises(ev, TypeError("reduce() of empty iterable with no initial value"))
@@ -170,7 +174,7 @@ def _reduce(ev, fn, value, *initial):
 
 
 @builtin(sum)
-def _sum(ev, value, start=0):
+def _sum(ev: Evaluating, value: Value, start: Value = 0) -> Value:
     if isinstance(value, (AnfNode, Tensor)):
         return ev.trace(lambda x: x.sum(0), (value,), {}) if start == 0 else binary_value(
             ev, "+", ev.trace(lambda x: x.sum(0), (value,), {}), start)
@@ -179,7 +183,7 @@ def _sum(ev, value, start=0):
     return start
 
 
-def _any_all(word, stop):
+def _any_all(word: str, stop: bool) -> Callable[..., Value]:
     def handler(ev, value):
         result: Any = not stop
         for x in iterate(ev, value):
@@ -196,7 +200,7 @@ BUILTINS[any], BUILTINS[all] = _any_all("logical_or", True), _any_all("logical_a
 
 
 @builtin(sorted)
-def _sorted(ev, value, *, key=None, reverse=False):
+def _sorted(ev: Evaluating, value: Value, *, key: Any = None, reverse: bool = False) -> Value:
     items = iterate(ev, value)
     keys = [x if key is None else ev.call(key, (x,), {}) for x in items]
     if has_nodes(tuple(keys), ev.store):
@@ -205,12 +209,12 @@ def _sorted(ev, value, *, key=None, reverse=False):
     return ev.new_box("list", tuple(items[i] for i in order))
 
 
-def _extreme(word, op, of_dims, tensor_method):
+def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str) -> Callable[..., Value]:
     def handler(ev, *values, key=None, **kwargs):
         if len(values) == 1:
             if isinstance(values[0], (AnfNode, Tensor)):
                 return ev.trace(lambda x: getattr(x, tensor_method)(), (values[0],), {})
-            values = iterate(ev, values[0])
+            values = tuple(iterate(ev, values[0]))
         if not has_nodes(tuple(values), ev.store) and not any(isinstance(v, Tensor) for v in values):
             return by_python(ev, {"max": max, "min": min}[word], tuple(values), **(
                 {"key": lambda x: ev.call(key, (x,), {})} if key else {}), **kwargs)
@@ -230,13 +234,13 @@ def _extreme(word, op, of_dims, tensor_method):
 BUILTINS[max], BUILTINS[min] = _extreme("max", "maximum", dim_max, "max"), _extreme("min", "minimum", dim_min, "min")
 
 
-def _is_tensor(value):
+def _is_tensor(value: Value) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
 
 
 # ---------------------------------------------------------------- numbers
 
-def _converter(cls, kind):
+def _converter(cls, kind: Value) -> Callable[..., Value]:
     def handler(ev, value=0, *rest):
         if rest and (kind is not int or not isinstance(value, (str, bytes))):
             return by_python(ev, cls, ev.unbox(value), *ev.unbox(rest))             # Python says what is wrong
@@ -264,7 +268,7 @@ for _cls in (int, float, bool):
 
 
 @builtin(abs)
-def _abs(ev, value):
+def _abs(ev: Evaluating, value: Value) -> Value:
     if _is_tensor(value):
         return ev.trace(PRIMITIVES["abs"], (value,), {})
     if isinstance(value, AnfNode):
@@ -274,17 +278,17 @@ def _abs(ev, value):
 
 
 @builtin(round)
-def _round(ev, value, *digits):
+def _round(ev: Evaluating, value: Value, *digits: Value) -> Value:
     return ev.trace(PRIMITIVES["round"], (value,), {}) if _is_tensor(value) else by_python(ev, round, ev.unbox(value), *digits)
 
 
 @builtin(pow)
-def _pow(ev, base, exp, mod=None):
+def _pow(ev: Evaluating, base: Value, exp: Value, mod: Value = None) -> Value:
     return binary_value(ev, "**", base, exp) if mod is None else by_python(ev, pow, base, exp, mod)
 
 
 @builtin(divmod)
-def _divmod(ev, a, b):
+def _divmod(ev: Evaluating, a: Value, b: Value) -> Value:
     return binary_value(ev, "//", a, b), binary_value(ev, "%", a, b)
 
 
@@ -295,7 +299,7 @@ ITERATORS = {"generator": types.GeneratorType, "enumerate": enumerate, "zip": zi
              "list": type(iter([])), "set": type(iter(set()))}
 
 
-def python_type(ev, value):
+def python_type(ev: Evaluating, value: Value) -> Any:
     """The class that type(value) gives in Python."""
     if isinstance(value, Box):
         if value.kind in CLASSES:
@@ -322,7 +326,7 @@ def python_type(ev, value):
 
 
 @builtin(isinstance)
-def _isinstance(ev, value, classes):
+def _isinstance(ev: Evaluating, value: Value, classes: Value) -> bool:
     if isinstance(value, MadeException):
         return by_python(ev, issubclass, class_of(value), classes)
     if is_tree(value):
@@ -333,16 +337,16 @@ def _isinstance(ev, value, classes):
 
 
 @builtin(type)
-def _type(ev, value, *rest):
+def _type(ev: Evaluating, value: Value, *rest: Value) -> Value:
     return by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(ev, value)
 
 
 @builtin(callable)
-def _callable(ev, value):
+def _callable(ev: Evaluating, value: Value) -> bool:
     return isinstance(value, (Closure, BoundMethod)) or callable(value)
 
 
-def _named(ev, value, name):
+def _named(ev: Evaluating, value: Value, name: str) -> Value:
     """value.name, for a name that is any value. raises : Raises with Python's TypeError where it is no str"""
     if not isinstance(name, (str, Formatted)):
         raise raises(ev, TypeError(f"attribute name must be string, not '{python_type(ev, name).__name__}'"))
@@ -350,7 +354,7 @@ def _named(ev, value, name):
 
 
 @builtin(hasattr)
-def _hasattr(ev, value, name):
+def _hasattr(ev: Evaluating, value: Value, name: str) -> bool:
     try:
         _named(ev, value, name)
     except (MissingAttributeError, Raises) as error:
@@ -361,7 +365,7 @@ def _hasattr(ev, value, name):
 
 
 @builtin(getattr)
-def _getattr(ev, value, name, *default):
+def _getattr(ev: Evaluating, value: Value, name: str, *default: Value) -> Value:
     try:
         return _named(ev, value, name)
     except (MissingAttributeError, Raises) as error:
@@ -371,12 +375,12 @@ def _getattr(ev, value, name, *default):
 
 
 @builtin(id)
-def _id(ev, value):
+def _id(ev: Evaluating, value: Value) -> Value:
     return id(value)
 
 
 @builtin(str)
-def _str(ev, value=""):
+def _str(ev: Evaluating, value: Value = "") -> Value:
     if isinstance(value, (BaseException, MadeException)):
         return text_of(ev, value)
     if isinstance(value, Formatted):
@@ -388,7 +392,7 @@ def _str(ev, value=""):
 
 
 @builtin(repr)
-def _repr(ev, value):
+def _repr(ev: Evaluating, value: Value) -> Value:
     if isinstance(value, MadeException):
         return repr_of(ev, value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
@@ -397,7 +401,7 @@ def _repr(ev, value):
 
 
 @builtin(builtins.print)
-def _print(ev, *values, sep=" ", end="\n", **kwargs):
+def _print(ev: Evaluating, *values: Value, sep: str = " ", end: str = "\n", **kwargs: Any) -> Value:
     if kwargs:
         raise Refusal("print inside a graph takes sep and end only")
     values = tuple(text_of(ev, v) if isinstance(v, (BaseException, MadeException)) else v for v in values)
@@ -417,7 +421,8 @@ def _print(ev, *values, sep=" ", end="\n", **kwargs):
 
 
 @builtin(Tensor)
-def _tensor(ev, input_data=None, dtype=None, shape=None, init=None, const_arg=False):
+def _tensor(ev: Evaluating, input_data: Value = None, dtype: Value = None, shape: Value = None, init: Value = None,
+            const_arg: bool = False) -> Value:
     if ev.is_object(input_data):
         return ask_python(ev, Tensor, (input_data,), "a Tensor made of an object", None,
                           {} if dtype is None else {"dtype": dtype})

@@ -6,13 +6,15 @@
   the user's functions               parsed and inlined
   classes, and functions without source, on known values: executed; on run-time values: JIT Fallback
 """
+from __future__ import annotations
+
 import functools
 import inspect
 import io
 import operator
 import types
 from abc import ABCMeta
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
 from .custom import custom_gradient, recomputed
+from .evaluating import Evaluating
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
 from .gradient_hooks import call_hooked, register_hook, remove_hook, through_gate
 from .kinds import data_in, has_nodes, has_sizes, leaves
@@ -39,7 +42,7 @@ from .program import by_python
 from .tree_kinds import is_tree
 from .trees import data_of
 from .pullbacks import differentiate
-from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place
+from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place, Value
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds
 TAKE_OBJECTS = (print, str, repr, Tensor)
@@ -49,7 +52,7 @@ FRAMEWORK = ("mindlite.ops", "mindlite.common", "mindlite.mindir", "mindlite.num
                                                     "nn.functional")))
 
 
-def call_value(ev, fn, args, kwargs):
+def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """fn(*args, **kwargs)"""
     if isinstance(fn, Closure):
         return ev.call_graph(fn.graph, fn.signature, fn.defaults, args, kwargs, outer=fn.frame, outer_env=fn.env)
@@ -101,7 +104,7 @@ def call_value(ev, fn, args, kwargs):
 OF_NUMBERS = (int, float, abs, round, pow, divmod, min, max, complex)       # they are given what a leaf of a tree is
 
 
-def taken_by(ev, handler, own, args, kwargs):
+def taken_by(ev: Evaluating, handler: Value, own: tuple, args: Sequence[Value], kwargs: dict[str, Any]) -> Sequence[Value]:
     """`args`, if the handler of a builtin or of a method takes them. raises : ArgumentError"""
     signature = _signature_of(handler)
     try:
@@ -112,11 +115,11 @@ def taken_by(ev, handler, own, args, kwargs):
 
 
 @functools.lru_cache(maxsize=None)
-def _signature_of(handler):
+def _signature_of(handler: Value) -> inspect.Signature:
     return inspect.signature(handler)
 
 
-def asks_python(ev, fn, given):
+def asks_python(ev: Evaluating, fn: Value, given: tuple) -> bool:
     """True for an operator, a builtin or a method of the graph's values that is given an object that Python made."""
     if isinstance(fn, BoundMethod) and isinstance(fn.self, Box):
         return fn.name not in ("append", "insert", "extend") and any(map(ev.is_object, [*given[0], *given[1].values()]))
@@ -129,7 +132,7 @@ def asks_python(ev, fn, given):
         return False
 
 
-def _set_data(ev, parameter, data, slice_shape=False):
+def _set_data(ev: Evaluating, parameter: Value, data: Value, slice_shape: bool = False) -> Value:
     """parameter.set_data(data), which every run does."""
     if getattr(data, "shape", None) != parameter.shape:
         raise Refusal(f"Parameter {parameter.name!r} is set to data of another shape")
@@ -137,7 +140,7 @@ def _set_data(ev, parameter, data, slice_shape=False):
     return parameter
 
 
-def _call_function(ev, fn, args, kwargs):
+def _call_function(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     module = fn.__module__ or ""
     if module.startswith(FRAMEWORK):
         return ev.trace(fn, args, kwargs)
@@ -149,24 +152,24 @@ def _call_function(ev, fn, args, kwargs):
     return ev.call_function(fn, args, kwargs)
 
 
-def is_library_object(method):
+def is_library_object(method: Any) -> bool:
     """True for a method of Python that a library's object has, of whose state graph mode knows nothing."""
     cls = method.__self__ if isinstance(method.__self__, type) else type(method.__self__)
     return isinstance(method.__func__, types.FunctionType) and from_library(method.__func__) \
         and not is_known_class(cls) and not is_users_class(cls)
 
 
-def is_users_class(cls):
+def is_users_class(cls: Any) -> bool:
     """True for a class that the user wrote."""
     return cls.__flags__ & HEAP_TYPE and any(is_users(v) for v in vars(cls).values())
 
 
-def is_coroutine(fn):
+def is_coroutine(fn: Value) -> bool:
     """True for a function whose calls give coroutines."""
     return bool(fn.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
 
 
-def _call_protocol(ev, fn, what, args, kwargs):
+def _call_protocol(ev: Evaluating, fn: Value, what: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     if hasattr(type(fn), "cell_version"):                        # a Cell: its class's construct, its hooks, its casts
         guard_class(ev, fn, "construct", type(fn).construct)
         ev.guard("protocol", fn, "construct", (fn.cell_version, what))
@@ -174,7 +177,7 @@ def _call_protocol(ev, fn, what, args, kwargs):
         return _do(ev, fn, what, args, kwargs)
 
 
-def _do(ev, fn, what, args, kwargs):
+def _do(ev: Evaluating, fn: Value, what: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """What the answer of `fn` says."""
     if isinstance(what, Hooked):
         return call_hooked(ev, what, args, kwargs, lambda args, kwargs: _do(ev, fn, what.call, args, kwargs))
@@ -183,7 +186,7 @@ def _do(ev, fn, what, args, kwargs):
     return ANSWERS[type(what)](ev, what, args, kwargs)
 
 
-def _with(setting):
+def _with(setting: str) -> Callable[..., Value]:
     """Call the function with this setting of the Tracer as the answer has it."""
     def call(ev, what, args, kwargs):
         before = getattr(ev.tracer, setting)
@@ -208,7 +211,7 @@ ANSWERS: dict[type, Callable[..., Any]] = {
 }
 
 
-def _call_method(ev, method, args, kwargs):
+def _call_method(ev: Evaluating, method: BoundMethod, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     if isinstance(method, LeavingMethod):
         return call_unknown(ev, method.function, (method.self, *args), kwargs, f"{method.name}() leaves the Tensors")
     if method.name == "item" and not args:
@@ -222,7 +225,7 @@ def _call_method(ev, method, args, kwargs):
     return by_python(ev, method.function, method.self, *args, **kwargs)
 
 
-def _construct(ev, cls, args, kwargs):
+def _construct(ev: Evaluating, cls: type, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """cls(*args, **kwargs)"""
     if issubclass(cls, BaseException):
         return make_exception(ev, cls, args, kwargs)
@@ -245,12 +248,12 @@ def _construct(ev, cls, args, kwargs):
     return call_unknown(ev, cls, args, kwargs, f"the class {cls.__name__} is not known to graph mode")
 
 
-def is_framework_class(cls):
+def is_framework_class(cls: Any) -> bool:
     """True for a class of mindlite's, or derived from one: a Cell, a Parameter."""
     return any((c.__module__ or "").startswith("mindlite") for c in cls.__mro__)
 
 
-def is_plain_class(cls):
+def is_plain_class(cls: Any) -> bool:
     """True for a user's class whose objects are made by its __init__ alone, in Python that can be parsed."""
     init = cls.__init__
     own = init is object.__init__ or is_users(init) and not init.__code__.co_filename.startswith("<")
@@ -259,7 +262,7 @@ def is_plain_class(cls):
         and not any(c.__dict__.get("__slots__") for c in cls.__mro__)
 
 
-def is_known(fn):
+def is_known(fn: Value) -> bool:
     """True for what may be called at compile time when its arguments are known: it has no effect, and gives always
     the same."""
     owner = getattr(fn, "__self__", None)
@@ -279,14 +282,14 @@ def is_known(fn):
     return module.partition(".")[0] in PURE and not module.startswith(("numpy.random", "os.environ"))
 
 
-def is_users_object(value):
+def is_users_object(value: Value) -> bool:
     """True for an object of the user's, of whose state a library's function may make something."""
     cls = type(value)
     return bool(cls.__flags__ & HEAP_TYPE) and (cls.__module__ or "").partition(".")[0] not in PURE \
         and not is_framework_class(cls)
 
 
-def is_known_class(cls):
+def is_known_class(cls: Any) -> bool:
     """True for classes whose methods compute with what is in the object."""
     module = cls.__module__ or ""
     if is_framework_class(cls):
@@ -307,7 +310,7 @@ PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "co
         "keyword", "bisect", "_bisect", "builtins"}
 
 
-def make_exception(ev, cls, args, kwargs):
+def make_exception(ev: Evaluating, cls: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """cls(*args), an exception: an object if all is known, else MadeException; a user's __init__ is executed."""
     init, mark = cls.__init__, ev.mark_of(cls.__name__)
     if mark in ev.fallback.marks:
@@ -331,7 +334,7 @@ def make_exception(ev, cls, args, kwargs):
     return ev.make_object(by_python(ev, cls, *args, **kwargs)) if known else MadeException(cls, args, kwargs, fields, (mark,))
 
 
-def _run_or_fall_back(ev, fn, args, kwargs):
+def _run_or_fall_back(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """A callable without source: on known values it is executed now, else at run time."""
     owner = getattr(fn, "__self__", None)
     name = getattr(fn, "__qualname__", None) or type(fn).__name__

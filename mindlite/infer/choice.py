@@ -4,17 +4,21 @@
 
 The branches are written in Python: `_item` and `_called` are executed by inference as a user's functions are.
 """
+from __future__ import annotations
 
+
+from collections.abc import Sequence
 from typing import Any
 
 from ..common.records import dataclass
 from ..mindir import syntax
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, CNode
 from ..mindir.primitive import PRIMITIVES
 from .access import is_scalar_node, is_tensor
 from .branches import compare_numbers, fail_unless
+from .evaluating import Evaluating
 from .merging import is_data
-from .values import BoundMethod, Box, Closure, Conflict
+from .values import BoundMethod, Box, Closure, Conflict, Value
 
 CALLED = (Closure, BoundMethod)
 MOST = 32                        # items; a longer list is one of Python's
@@ -27,7 +31,7 @@ class Chosen:
     items: tuple
 
 
-def chosen_item(ev, node, sequence, index):
+def chosen_item(ev: Evaluating, node: CNode, sequence: Sequence[Value], index: AnfNode) -> Value:
     """The item of a tuple or list at an index that is known at run time only, in a tuple; () where a graph has none.
 
     node : the load_item; functions may be chosen where they are called and nowhere else
@@ -52,23 +56,23 @@ def chosen_item(ev, node, sequence, index):
     return () if isinstance(made, Conflict) else (made,)
 
 
-def only_called(node):
+def only_called(node: CNode) -> bool:
     """True if the value of a syntax node is called in its block, and not used in another way."""
     uses = [other for other in [*node.graph.nodes, node.graph.output] if node in getattr(other, "args", ())]
     return len(uses) == 1 and uses[0].fn is syntax.call and uses[0].args.index(node) == 0 and uses[0].args.count(node) == 1
 
 
-def call_chosen(ev, chosen, args, kwargs):
+def call_chosen(ev: Evaluating, chosen: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """The call of one of several functions."""
     return ev.call_function(_called, (chosen.index, chosen.items, 0, tuple(args),
                                       ev.new_box("dict", tuple(kwargs.items()))), {})
 
 
-def _counted(index, count):
+def _counted(index: Value, count: int) -> Value:
     return index + count if index < 0 else index
 
 
-def _item(index, items, at):
+def _item(index: Value, items: Sequence[Value], at: int) -> Value:
     if len(items) == 1:
         return items[0]
     if index == at:
@@ -76,7 +80,7 @@ def _item(index, items, at):
     return _item(index, items[1:], at + 1)
 
 
-def _called(index, functions, at, args, kwargs):
+def _called(index: Value, functions: Sequence[Value], at: int, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     if len(functions) == 1:
         return functions[0](*args, **kwargs)
     if index == at:

@@ -8,9 +8,12 @@ asks for it.
 
 With the log of a compiled run that was trapped it begins that run again: calls that were made then are not made twice.
 """
+from __future__ import annotations
+
 import copy
 import functools
 import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..common.errors import InternalError, MindliteError, Passed, Stage
@@ -19,7 +22,9 @@ from ..common.tensor import Parameter as TensorParameter
 from ..common.tracebacks import call_at, namespace_of, passed_through, users_part
 from ..fallback.handed import changed, tensors_in
 from ..fallback.log import Log, Raised
+from ..fallback.record import Records
 from ..mindir import syntax
+from ..mindir.graph import CNode
 from ..mindir.primitive import Primitive, eager
 from ..mindir.protocol import CallOf, CustomGradient, Hooked, Recomputed
 from ..mindir.syntax import Undefined
@@ -27,6 +32,7 @@ from ..ops.state import pause_gradients, resume_gradients
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
+from .evaluating import Evaluating
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import place, read_cell
 from .kinds import leaves
@@ -34,7 +40,8 @@ from .outcome import Raises
 from .outside import from_library, is_users, own_method
 from .program import by_python, own_exceptions
 from .region import Tracer
-from .values import BoundMethod, Closure, LeavingMethod, LiveIterator
+from .state import Frame
+from .values import BoundMethod, Closure, LeavingMethod, LiveIterator, Place, Value
 
 CHANGE = {syntax.inplace, syntax.store_item, syntax.delete_item, syntax.store_attr}     # what Python's objects do in place
 CONCRETE: dict = {}                                  # {Syntax: function} for the constructs that differ from EXECUTE
@@ -43,15 +50,15 @@ CONCRETE: dict = {}                                  # {Syntax: function} for th
 class _Values(Tracer):
     """A Tracer that computes."""
 
-    def lift(self, value):
+    def lift(self, value: Value) -> Any:
         """Values stand for themselves."""
         return value
 
-    def current(self, value):
+    def current(self, value: Value) -> Value:
         """The value."""
         return value
 
-    def write(self, prim, args, attrs):
+    def write(self, prim: Any, args: Sequence[Value], attrs: dict[str, Any]) -> Any:
         """Compute."""
         try:
             with eager():
@@ -61,17 +68,17 @@ class _Values(Tracer):
         except Exception as error:
             raise Passed(error) from error
 
-    def pause(self):
+    def pause(self) -> None:
         """From here on nothing is recorded on tapes, until `resume`."""
         with eager():
             pause_gradients()
 
-    def resume(self):
+    def resume(self) -> None:
         """See `pause`."""
         with eager():
             resume_gradients()
 
-    def assign(self, target, value):
+    def assign(self, target: Any, value: Value) -> Any:
         """Write into the Tensor's memory."""
         target.overwrite(value)
         return target
@@ -81,44 +88,44 @@ class Recorder(Evaluator):
     """An Evaluator over real values. fallbacks: the Records, to which it adds; log: of the run that begins again."""
     concrete = True
 
-    def __init__(self, name, fallbacks, log):
+    def __init__(self, name: str, fallbacks: Records, log: Log) -> None:
         super().__init__(name, False, fallbacks)
         self.tracer, self.log = _Values(self.tracer.root), log
 
     # -- values are Python's own
 
-    def new_box(self, kind, content, name=""):
+    def new_box(self, kind: str, content: Value, name: str = "") -> Value:
         """A list, dict, set or closure cell of Python."""
         return MAKE[kind](content)
 
-    def unbox(self, value):
+    def unbox(self, value: Value) -> Value:
         """The value."""
         return value
 
     box = unbox
 
-    def make_object(self, value, what=None):
+    def make_object(self, value: Value, what: str | None = None) -> Value:
         """The object."""
         return value
 
-    def read_place(self, place):
+    def read_place(self, place: Place) -> Value:
         """The value of a variable outside."""
         return place.read()
 
-    def is_restless(self, place):
+    def is_restless(self, place: Place) -> bool:
         """Every variable is read when it is."""
         return False
 
-    def guard(self, kind, owner, name, value):
+    def guard(self, kind: str, owner: Any, name: str, value: Value) -> None:
         """Nothing is compiled, so nothing is guarded."""
 
-    def execute(self, frame, node):
+    def execute(self, frame: Frame, node: CNode) -> Value:
         """The value of one syntax node."""
         self.tracer.origin = node.origin
         with self.fallback.inside(name_of(node)):
             return self.execute_recorded(frame, node)
 
-    def execute_recorded(self, frame, node):
+    def execute_recorded(self, frame: Frame, node: CNode) -> Value:
         """The value of a syntax node, taken from the log or computed, and recorded."""
         key = place(self)
 
@@ -150,7 +157,7 @@ class Recorder(Evaluator):
             self.log.met += [*operands(), value]
         return value
 
-    def taken(self, key, operands):
+    def taken(self, key: Any, operands: Callable[..., Any]) -> list:
         """What the run that begins again has got from a call, or []; an exception is raised again. operands: () -> what the
         call is given"""
         given = self.log.take(key, operands)
@@ -158,7 +165,7 @@ class Recorder(Evaluator):
             raise Raises(given[0].error, self.tracer.origin)
         return given
 
-    def call_unknown(self, fn, args, kwargs):
+    def call_unknown(self, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """Make the call that inference would leave to run time, and record what it gives."""
         key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
 
@@ -169,7 +176,7 @@ class Recorder(Evaluator):
         self.fallback.records.add(key, given[0])
         return given[0]
 
-    def watched(self, key, values, run):
+    def watched(self, key: Any, values: Any, run: Callable[[], Value]) -> Value:
         """What run() gives, which calls Python code with these values; if that changes Tensors in place, so it is noted."""
         handed = self.log.handed
         given = {id(v) for v in leaves(values)}            # what an object holds of Parameters may be a whole network
@@ -185,7 +192,7 @@ class Recorder(Evaluator):
 
     # -- calls
 
-    def call(self, fn, args, kwargs):
+    def call(self, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """fn(*args, **kwargs): users' functions are executed here, the rest by Python."""
         twin, origin = getattr(fn, "executes", (None, None))
         if twin is fn:                                           # functools.wraps copies the attribute
@@ -224,14 +231,14 @@ class Recorder(Evaluator):
             return self.call(call, (fn, *args), kwargs)
         return self.call_unknown(fn, args, kwargs)
 
-    def is_native(self, fn):
+    def is_native(self, fn: Value) -> bool:
         """True for a builtin that inference knows."""
         try:
             return fn in BUILTINS
         except TypeError:                                        # not hashable
             return False
 
-    def call_protocol(self, fn, what, args, kwargs):
+    def call_protocol(self, fn: Value, what: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """A Cell, or what jit, grad, vmap made: what it calls is executed here."""
         if isinstance(what, CallOf):
             return self.call(what.function, args, kwargs)
@@ -249,7 +256,7 @@ class Recorder(Evaluator):
         with eager():
             return by_python(self, fn, *args, **kwargs)
 
-    def call_python(self, fn, args, kwargs):
+    def call_python(self, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """A function of Python."""
         if (fn.__module__ or "").startswith(FRAMEWORK):
             if fn.__name__ in LEAVES_TENSORS:
@@ -259,7 +266,7 @@ class Recorder(Evaluator):
             return self.call_unknown(fn, args, kwargs)
         return self.call_function(fn, args, kwargs)
 
-    def live(self, value):
+    def live(self, value: Value) -> Value:
         """`value` as Python can use it: a function comes back here when it is called."""
         fn = value
         if getattr(fn, "executes", (None,))[0] is fn or not isinstance(fn, (Closure, types.FunctionType)):
@@ -279,7 +286,7 @@ class Recorder(Evaluator):
         return function
 
 
-def concretely(prim):
+def concretely(prim: syntax.Syntax) -> Callable[..., Any]:
     """Register what a construct does with real values: (recorder, frame, node, values) -> value."""
     def register(function):
         CONCRETE[prim] = function
@@ -288,12 +295,12 @@ def concretely(prim):
 
 
 @concretely(syntax.cell_get)
-def cell_get(ev, frame, node, values):
+def cell_get(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return by_python(ev, read_cell, values[0], node.attrs["name"], node.attrs["free"])
 
 
 @concretely(syntax.cell_set)
-def cell_set(ev, frame, node, values):
+def cell_set(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if not isinstance(values[1], Undefined):
         values[0].cell_contents = values[1]
         return
@@ -302,17 +309,17 @@ def cell_set(ev, frame, node, values):
 
 
 @concretely(syntax.list_append)
-def list_append(ev, frame, node, values):
+def list_append(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     by_python(ev, values[0].append, values[1])
 
 
 @concretely(syntax.set_add)
-def set_add(ev, frame, node, values):
+def set_add(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     by_python(ev, values[0].add, values[1])
 
 
 @concretely(syntax.inplace)
-def inplace(ev, frame, node, values):
+def inplace(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     op, (a, b) = node.attrs["op"], values
     if is_tensor(a) or is_tensor(b):
         return binary_value(ev, op, a, b)
@@ -322,7 +329,7 @@ def inplace(ev, frame, node, values):
 
 
 @concretely(syntax.load_attr)
-def load_attr(ev, frame, node, values):
+def load_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     getter = own_method(type(values[0]), node.attrs["name"])
     if isinstance(getter, property) and is_users(getter.fget) and not hasattr(type(values[0]), "__getattr__"):
         return ev.call(getter.fget, (values[0],), {})
@@ -330,17 +337,17 @@ def load_attr(ev, frame, node, values):
 
 
 @concretely(syntax.store_attr)
-def store_attr(ev, frame, node, values):
+def store_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     by_python(ev, setattr, values[0], node.attrs["name"], values[1])
 
 
 @concretely(syntax.delete_attr)
-def delete_attr(ev, frame, node, values):
+def delete_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     by_python(ev, delattr, values[0], node.attrs["name"])
 
 
 @concretely(syntax.format_value)
-def format_value(ev, frame, node, values):
+def format_value(ev: Evaluating, frame: Frame, node: CNode, values: list) -> str:
     value, spec = values[0], values[1] if len(values) > 1 else ""
     if node.attrs["conversion"]:
         value = by_python(ev, {"s": str, "r": repr, "a": ascii}[node.attrs["conversion"]], value)
@@ -348,17 +355,17 @@ def format_value(ev, frame, node, values):
 
 
 @concretely(syntax.make_function)
-def make_function(ev, frame, node, values):
+def make_function(ev: Recorder, frame: Frame, node: CNode, values: list) -> Callable[..., Any]:
     return ev.live(Closure(node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"]))
 
 
 @concretely(syntax.get_iter)
-def get_iter(ev, frame, node, values):
+def get_iter(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return LiveIterator(by_python(ev, iter, values[0]))
 
 
 @concretely(syntax.iter_more)
-def iter_more(ev, frame, node, values):
+def iter_more(ev: Evaluating, frame: Frame, node: CNode, values: list) -> bool:
     iterator = values[0]
     while iterator.number < values[1]:
         try:
@@ -373,11 +380,12 @@ def iter_more(ev, frame, node, values):
 
 
 @concretely(syntax.iter_item)
-def iter_item(ev, frame, node, values):
+def iter_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return values[0].get(values[1])
 
 
-def run_concretely(function, args, kwargs, fallbacks, log=None):
+def run_concretely(function: Value, args: Sequence[Value], kwargs: dict[str, Any], fallbacks: Records,
+                   log: Log | None = None) -> Value:
     """function(*args, **kwargs), recording what its constructs give; log: of the run that it begins again.
 
     raises : Passed with what the program raises

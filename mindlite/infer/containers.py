@@ -1,14 +1,17 @@
 """Methods of lists, dicts and sets whose content stands in the store."""
+from __future__ import annotations
+
 from typing import Any
 
 from ..common.errors import ArgumentError, MissingAttributeError
+from .evaluating import Evaluating
 from .program import by_python, of_container
 from .sharing import check_key
-from .values import BoundMethod, Box, Conflict
-from collections.abc import Callable
+from .values import BoundMethod, Box, Conflict, Value
+from collections.abc import Callable, Sequence
 
 
-def items_of(ev, value):
+def items_of(ev: Evaluating, value: Value) -> Value:
     """The items of a container, as a list."""
     if isinstance(value, Box):
         if value.kind == "iterator":
@@ -18,7 +21,7 @@ def items_of(ev, value):
     return by_python(ev, list, value)
 
 
-def pairs_of(ev, args, kwargs):
+def pairs_of(ev: Evaluating, args: Sequence[Value], kwargs: dict[str, Any]) -> dict:
     """{key: value} from what dict() or dict.update() is given."""
     pairs = {}
     for arg in args:
@@ -35,90 +38,91 @@ def pairs_of(ev, args, kwargs):
     return {**pairs, **kwargs}
 
 
-def _content(ev, box):
+def _content(ev: Evaluating, box: Box) -> Value:
     return list(ev.store[box])
 
 
-def _list_append(ev, box, value):
+def _list_append(ev: Evaluating, box: Box, value: Value) -> None:
     ev.store[box] = ev.store[box] + (value,)
 
 
-def _list_extend(ev, box, values):
+def _list_extend(ev: Evaluating, box: Box, values: Value) -> None:
     ev.store[box] = ev.store[box] + tuple(items_of(ev, values))
 
 
-def _list_insert(ev, box, index, value):
+def _list_insert(ev: Evaluating, box: Box, index: Value, value: Value) -> None:
     items = _content(ev, box)
     of_container(ev, items.insert, index, value)
     ev.store[box] = tuple(items)
 
 
-def _list_pop(ev, box, index=-1):
+def _list_pop(ev: Evaluating, box: Box, index: Value = -1) -> Value:
     items = _content(ev, box)
     value = of_container(ev, items.pop, index)
     ev.store[box] = tuple(items)
     return value
 
 
-def _list_clear(ev, box):
+def _list_clear(ev: Evaluating, box: Box) -> None:
     ev.store[box] = ()
 
 
-def _list_reverse(ev, box):
+def _list_reverse(ev: Evaluating, box: Box) -> None:
     ev.store[box] = ev.store[box][::-1]
 
 
-def _list_copy(ev, box):
+def _list_copy(ev: Evaluating, box: Box) -> Value:
     return ev.new_box(box.kind, ev.store[box])
 
 
 class DictView(tuple):
     """What items(), keys() and values() give: the parts that the dict has now, and whose they are, for those who iterate."""
-    box, part = None, None
+    box: Box
+    part: Callable[..., Any]
 
     @classmethod
-    def of(cls, ev, box, part):
+    def of(cls, ev: Evaluating, box: Box, part: Callable[..., Any]) -> DictView:
         """The view. part: (key, value) -> what it shows of an entry"""
         made = cls(part(k, v) for k, v in ev.store[box])
         made.box, made.part = box, part
         return made
 
 
-def _entry(key, value):
+def _entry(key: Any, value: Value) -> tuple:
     return key, value
 
 
-def key_of(key, value):
+def key_of(key: Any, value: Value) -> Value:
     """What keys() shows."""
     return key
 
 
-def _value_of(key, value):
+def _value_of(key: Any, value: Value) -> Value:
     return value
 
 
-def _dict_items(ev, box):
+def _dict_items(ev: Evaluating, box: Box) -> DictView:
     return DictView.of(ev, box, _entry)
 
 
-def _dict_keys(ev, box):
+def _dict_keys(ev: Evaluating, box: Box) -> DictView:
     return DictView.of(ev, box, key_of)
 
 
-def _dict_values(ev, box):
+def _dict_values(ev: Evaluating, box: Box) -> DictView:
     return DictView.of(ev, box, _value_of)
 
 
-def _dict_get(ev, box, key, default=None):
+def _dict_get(ev: Evaluating, box: Box, key: Any, default: Value = None) -> Value:
     check_key(ev, key, box.marks)
     return of_container(ev, dict(ev.store[box]).get, key, default)
 
 
-def _dict_update(ev, box, *args, **kwargs):
+def _dict_update(ev: Evaluating, box: Box, *args: Value, **kwargs: Any) -> None:
     ev.store[box] = tuple({**dict(ev.store[box]), **pairs_of(ev, args, kwargs)}.items())
 
 
-def _dict_pop(ev, box, key, *default):
+def _dict_pop(ev: Evaluating, box: Box, key: Any, *default: Value) -> Value:
     check_key(ev, key, box.marks)
     pairs = dict(ev.store[box])
     value = of_container(ev, pairs.pop, key, *default)
@@ -126,7 +130,7 @@ def _dict_pop(ev, box, key, *default):
     return value
 
 
-def _dict_setdefault(ev, box, key, default=None):
+def _dict_setdefault(ev: Evaluating, box: Box, key: Any, default: Value | None = None) -> Value:
     check_key(ev, key, box.marks)
     pairs = dict(ev.store[box])
     value = of_container(ev, pairs.setdefault, key, default)
@@ -134,17 +138,17 @@ def _dict_setdefault(ev, box, key, default=None):
     return value
 
 
-def _dict_has_key(ev, box, key):
+def _dict_has_key(ev: Evaluating, box: Box, key: Any) -> Value:
     check_key(ev, key, box.marks)
     return of_container(ev, dict(ev.store[box]).__contains__, key)
 
 
-def _set_add(ev, box, value):
+def _set_add(ev: Evaluating, box: Box, value: Value) -> None:
     check_key(ev, value, box.marks)
     ev.store[box] = tuple(of_container(ev, dict.fromkeys, [*ev.store[box], value]))
 
 
-def _list_sort(ev, box, *, key=None, reverse=False):
+def _list_sort(ev: Evaluating, box: Box, *, key: Any = None, reverse: bool = False) -> None:
     ev.store[box] = ev.store[ev.call(sorted, (box,), {"key": key, "reverse": reverse})]
 
 
@@ -160,7 +164,7 @@ METHODS_OF: dict[str, dict[str, Callable[..., Any]]] = {
 }
 
 
-def method_of_box(ev, box, name):
+def method_of_box(ev: Evaluating, box: Box, name: str) -> BoundMethod:
     """The method `name` of a list, dict or set."""
     if isinstance(ev.store[box], Conflict):
         raise ev.store[box].error

@@ -5,7 +5,11 @@
 Until ad has read the gradient the two stay together; then the function's graph is inlined. What is recomputed is such a
 function too: its bprop runs it again.
 """
+from __future__ import annotations
+
 import inspect
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +21,15 @@ from ..mindir.control import J, custom_vjp, make_tuple
 from ..mindir.derivative import check_bprop, check_gradient, gradients_of_parts
 from ..mindir.graph import AnfNode, FuncGraph
 from ..mindir.primitive import interpreting
+from ..mindir.protocol import CustomGradient, Recomputed
 from ..ops.basic import broadcast_to, cast, sum_to
+from .evaluating import Evaluating
 from .merging import fill
 from .transforms import Subgraph, as_tensor, replace_leaves
-from .values import Box
+from .values import Box, Value
 
 
-def custom_gradient(ev, what, args, kwargs):
+def custom_gradient(ev: Evaluating, what: CustomGradient, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """what.function(*args), whose gradient is what.bprop(*args, out, dout)."""
     name = getattr(what.bprop, "__qualname__", "bprop").replace("<locals>.", "")
     check_bprop(name, getattr(what.bprop, "signature", None) or inspect.signature(what.bprop), len(args))
@@ -64,7 +70,7 @@ def custom_gradient(ev, what, args, kwargs):
     return forward.finish(results)
 
 
-def recomputed(ev, what, args, kwargs):
+def recomputed(ev: Evaluating, what: Recomputed, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """what.function(*args); its gradient runs it again."""
     def call(sub):
         inside = [replace_leaves(ev, a, lambda x: sub.parameter(x) if is_tensor(x) else x) for a in args]
@@ -87,16 +93,16 @@ def recomputed(ev, what, args, kwargs):
     return forward.finish(results)
 
 
-def _has_gradient(abstract):
+def _has_gradient(abstract: Any) -> bool:
     return isinstance(abstract, AbstractTensor) and abstract.dtype.is_differentiable and abstract.dtype.kind not in "ui"
 
 
-def is_tensor(value):
+def is_tensor(value: Value) -> bool:
     """True for a Tensor and for a node that is one."""
     return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
 
 
-def _gradients_of(ev, name, arg, gradient):
+def _gradients_of(ev: Evaluating, name: str, arg: Value, gradient: Value) -> Value:
     """The gradients of the Tensors in one argument; None for none."""
     if is_tensor(arg):
         if gradient is None or (isinstance(gradient, (int, float)) and gradient == 0):
@@ -109,7 +115,7 @@ def _gradients_of(ev, name, arg, gradient):
     return [g for part, dx in gradients_of_parts(name, arg, gradient) for g in _gradients_of(ev, name, part, dx)]
 
 
-def zeros(abstract):
+def zeros(abstract: Any) -> Value:
     """Zero of this type, under the builder."""
     if not isinstance(abstract, AbstractTensor):
         return abstract.type(0)

@@ -76,6 +76,7 @@ class Evaluator:
         self.fallback = Fallbacks(fullgraph, Records() if fallbacks is None else fallbacks)
         self.variables = Variables(set() if variables is None else variables)
         self.reasons = []                            # (Location, why a loop is unrolled)
+        self.after: tuple[dict, dict] = {}, {}       # what the stores of the two regions hold that are merged
         self.read_unassigned = set()                 # names of variables that were read where they have no value
 
     @property

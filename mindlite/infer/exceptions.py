@@ -10,20 +10,27 @@ splits what follows (`branches.open_side`); each kind of exception comes to the 
 What Python would raise is asked of Python: an exception that comes up while a construct is inferred counts as the
 program's only if the operators of the framework raise it, or if Python does (`program.py`).
 """
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from ..common.errors import (ArgumentError, DTypeError, EndlessRecursionError, IndexRangeError, InternalError, MindliteError,
                              MissingAttributeError, NameLookupError, Refusal, ShapeError, UndefinedNameError, ValueRangeError)
 from ..common.tracebacks import without_framework
 from ..mindir.abstract import AbstractScalar
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, CNode
 from ..fallback.log import Trap
 from ..fallback.record import Given
 from .access import attribute
 from .branches import choose, closing, go_round_or_leave, to_handler
+from .evaluating import Blocks, Evaluating
 from .fallback import NeedsRecord, call_unknown
 from .messages import class_of
-from .outcome import Attempt, Caught, Departs, NoResultYet, Raises, Recursion
+from .outcome import Attempt, Caught, Departs, NoResultYet, Outcome, Raises, Recursion
 from .program import by_python, raises
-from .values import Traceback
+from .state import Frame
+from .values import Traceback, Value
 from .widening import CannotLoop
 
 
@@ -32,7 +39,8 @@ TRACEBACK = Traceback()
 
 # ---------------------------------------------------------------- try
 
-def run_try(ev, frame, end, stops, body=None, handles=False):
+def run_try(ev: Evaluating, frame: Frame, end: CNode, stops: Blocks, body: Callable[[Any], Outcome] | None = None,
+            handles: bool = False) -> Outcome:
     """Execute a `try` (its terminator is `end`) up to where its ways out meet, or to one of `stops`.
 
     body    : what to execute, given where to stop, in place of its first block: a generator goes on in the middle
@@ -53,7 +61,7 @@ def run_try(ev, frame, end, stops, body=None, handles=False):
     return ev.go_on(frame, ev.go_on(frame, outcome, inner), stops)
 
 
-def _attempt(ev, frame, attempt, body):
+def _attempt(ev: Evaluating, frame: Frame, attempt: Attempt, body: Callable[[], Outcome]) -> Outcome:
     """The outcome of body() as the body of a `try`."""
     env = frame.env
     frame.env = env.new_child()
@@ -69,7 +77,7 @@ def _attempt(ev, frame, attempt, body):
         frame.env = env
 
 
-def _handle(ev, frame, attempt, outcome, handle):
+def _handle(ev: Evaluating, frame: Frame, attempt: Attempt, outcome: Outcome, handle: Callable[..., Outcome]) -> Outcome:
     """`outcome` after handle(exception) for each exception of the attempt."""
     while True:
         target = next((t for t in outcome.exits if isinstance(t, Caught) and t.attempt is attempt), None)
@@ -83,13 +91,14 @@ def _handle(ev, frame, attempt, outcome, handle):
             outcome = go_round_or_leave(ev, frame, target, outcome, lambda exception=exception: handle(exception))
 
 
-def _run_handler(ev, frame, attrs, exception, stops):
+def _run_handler(ev: Evaluating, frame: Frame, attrs: dict[str, Any], exception: Value, stops: Blocks) -> Outcome:
     with ev.attempts.handle(exception):
         outcome = ev.run_block(frame, attrs["handler"], ((), {}), stops | set(attrs["handler_exits"]))
     return ev.go_on(frame, outcome, stops)
 
 
-def _try_concretely(ev, frame, attrs, stops, body, handles):
+def _try_concretely(ev: Evaluating, frame: Frame, attrs: dict[str, Any], stops: Blocks, body: Callable[[Any], Outcome],
+                    handles: bool) -> Outcome:
     if handles:
         return body(stops | set(attrs["handler_exits"]))
     try:
@@ -102,7 +111,7 @@ def _try_concretely(ev, frame, attrs, stops, body, handles):
         return _run_handler(ev, frame, attrs, without_framework(error), stops)
 
 
-def catches(ev, exception, classes):
+def catches(ev: Evaluating, exception: Value, classes: Value) -> Value:
     """Does `except classes` take the exception?"""
     every = classes if isinstance(classes, tuple) else (classes,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in every):
@@ -113,18 +122,18 @@ def catches(ev, exception, classes):
     return issubclass(class_of(exception), every)
 
 
-def enter(ev, manager):
+def enter(ev: Evaluating, manager: Value) -> Value:
     """manager.__enter__()"""
     if not isinstance(manager, AnfNode) and not all(hasattr(type(manager), n) for n in ("__enter__", "__exit__")):
         raise raises(ev, TypeError(f"{type(manager).__name__!r} object does not support the context manager protocol"))
     return ev.call(_method(ev, manager, "__enter__"), (), {})
 
 
-def _method(ev, manager, name):
+def _method(ev: Evaluating, manager: Value, name: str) -> Value:
     return by_python(ev, getattr, manager, name) if ev.concrete else attribute(ev, manager, name)
 
 
-def leave_context(ev, manager, exception):
+def leave_context(ev: Evaluating, manager: Value, exception: Value) -> Value:
     """manager.__exit__(..)"""
     args: tuple = (None, None, None)
     if isinstance(exception, AnfNode):
@@ -140,7 +149,7 @@ OF_INFERENCE = (Refusal, InternalError, NeedsRecord, Recursion, NoResultYet, Can
 OF_OPERATORS = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, ArgumentError, MissingAttributeError)
 
 
-def believed(ev, error):
+def believed(ev: Evaluating, error: MindliteError) -> BaseException:
     """What an error of mindlite's words means inside a `try`: Raises, if the program raises it; else a refusal, so that Python
     runs it."""
     if isinstance(error, OF_INFERENCE):

@@ -2,11 +2,14 @@
 
 Known operands are handled by Python itself; if a run-time node is among them, the construct becomes operators.
 """
+from __future__ import annotations
+
 import builtins
 import functools
 import operator
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, NameLookupError, Refusal
@@ -15,7 +18,7 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..fallback.segment import unbound
 from ..mindir import syntax
-from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.graph import AnfNode, CNode, ValueNode
 from ..mindir.primitive import PRIMITIVES, eager, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import setitem
@@ -29,6 +32,7 @@ from .branches import assigned, compare_numbers
 from .containers import pairs_of
 from .builtins import builtin, python_type
 from .choice import Chosen, call_chosen, chosen_item
+from .evaluating import Evaluating
 from .evaluator import EXECUTE
 from .exceptions import catches, enter, leave_context
 from .fallback import A_BOOL, ask_python, change_outside, interpret_statement, read_cell, write_cell
@@ -38,20 +42,22 @@ from .messages import repr_of, text_of
 from .outside import guard_contents, method_of_class
 from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
+from .state import Frame
 from .tree_kinds import is_sequence, is_tree
 from .trees import data_of, items_of
-from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range,
-                     Unsure)
+from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range, Unsure,
+                     Value)
 
 IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
             "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
             "<<": operator.ilshift, ">>": operator.irshift, "&": operator.iand, "|": operator.ior, "^": operator.ixor}
+Execute = TypeVar("Execute", bound=Callable[..., Any])
 UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
-def executes(prim):
+def executes(prim: syntax.Syntax) -> Callable[[Execute], Execute]:
     """Register the function that executes a construct: (evaluator, frame, node, values) -> value."""
-    def register(function):
+    def register(function: Execute) -> Execute:
         EXECUTE[prim] = function
         return function
     return register
@@ -60,7 +66,7 @@ def executes(prim):
 # ---------------------------------------------------------------- names
 
 @executes(syntax.load_global)
-def load_global(ev, frame, node, values):
+def load_global(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     name = node.attrs["name"]
     namespace = frame.globals
     place = Place("item", namespace, name)
@@ -77,23 +83,23 @@ def load_global(ev, frame, node, values):
 
 
 @executes(syntax.store_global)
-def store_global(ev, frame, node, values):
+def store_global(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     ev.write_place(Place("item", frame.globals, node.attrs["name"]), values[0])
 
 
 @executes(syntax.delete_global)
-def delete_global(ev, frame, node, values):
+def delete_global(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     load_global(ev, frame, node, values)
     ev.write_place(Place("item", frame.globals, node.attrs["name"]), Undefined(node.attrs["name"]))
 
 
 @executes(syntax.store_closure)
-def store_closure(ev, frame, node, values):
+def store_closure(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     ev.write_place(Place("cell", frame.closure_cell(node.attrs["name"]), ""), values[0])
 
 
 @executes(syntax.load_closure)
-def load_closure(ev, frame, node, values):
+def load_closure(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     name = node.attrs["name"]
     value = ev.read_place(Place("cell", frame.closure_cell(name), ""))
     if isinstance(value, Undefined):
@@ -102,22 +108,22 @@ def load_closure(ev, frame, node, values):
 
 
 @executes(syntax.closure_cell)
-def closure_cell(ev, frame, node, values):
+def closure_cell(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return frame.closure_cell(node.attrs["name"])
 
 
 @executes(syntax.load_local)
-def load_local(ev, frame, node, values):
+def load_local(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return assigned(ev, node.attrs["name"], values[0], node.attrs["free"])
 
 
 @executes(syntax.cell_new)
-def cell_new(ev, frame, node, values):
+def cell_new(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return ev.new_box("cell", values[0], node.attrs["name"])
 
 
 @executes(syntax.cell_get)
-def cell_get(ev, frame, node, values):
+def cell_get(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     if ev.is_object(values[0]):
         return ask_python(ev, read_cell, (values[0], node.attrs["name"], node.attrs["free"]),
                           "a variable that Python code shares is read")
@@ -127,7 +133,7 @@ def cell_get(ev, frame, node, values):
 
 
 @executes(syntax.cell_set)
-def cell_set(ev, frame, node, values):
+def cell_set(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if ev.is_object(values[0]):
         ask_python(ev, write_cell, (values[0], values[1]), "a variable that Python code shares is assigned", ())
         return
@@ -135,7 +141,7 @@ def cell_set(ev, frame, node, values):
 
 
 @executes(syntax.import_module)
-def import_module(ev, frame, node, values):
+def import_module(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     name, level, attribute = (node.attrs[k] for k in ("name", "level", "attribute"))
     module = by_python(ev, builtins.__import__, name, frame.globals, None, () if attribute is None else (attribute,), level)
     if attribute is None:
@@ -148,17 +154,17 @@ def import_module(ev, frame, node, values):
 # ---------------------------------------------------------------- attributes and items
 
 @executes(syntax.load_attr)
-def load_attr(ev, frame, node, values):
+def load_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return attribute(ev, values[0], node.attrs["name"])
 
 
 @executes(syntax.store_attr)
-def store_attr(ev, frame, node, values):
+def store_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     set_attribute(ev, values[0], node.attrs["name"], values[1])
 
 
 @builtin(setattr)
-def set_attribute(ev, owner, name, value):
+def set_attribute(ev: Evaluating, owner: Value, name: str, value: Value) -> None:
     """owner.name = value"""
     if ev.is_object(owner):
         ask_python(ev, setattr, (owner, name, value), f"the attribute {name!r} of an object that Python made is set", ())
@@ -173,7 +179,7 @@ def set_attribute(ev, owner, name, value):
     ev.write_place(Place("attr", owner, name), value)
 
 
-def check_plain(ev, owner, name):
+def check_plain(ev: Evaluating, owner: Value, name: str) -> None:
     """Assigning attributes of `owner` must be setting an entry of its __dict__ (or a slot), not running a user's
     code."""
     cls = owner if isinstance(owner, type) else type(owner)
@@ -184,12 +190,12 @@ def check_plain(ev, owner, name):
 
 
 @executes(syntax.delete_attr)
-def delete_attr(ev, frame, node, values):
+def delete_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     delete_attribute(ev, values[0], node.attrs["name"])
 
 
 @builtin(delattr)
-def delete_attribute(ev, owner, name):
+def delete_attribute(ev: Evaluating, owner: Value, name: str) -> None:
     """del owner.name"""
     if ev.is_object(owner):
         ask_python(ev, delattr, (owner, name), f"the attribute {name!r} of an object that Python made is deleted", ())
@@ -199,7 +205,7 @@ def delete_attribute(ev, owner, name):
 
 
 @executes(syntax.load_item)
-def load_item(ev, frame, node, values):
+def load_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     if not ev.concrete and isinstance(values[1], (AnfNode, Dim)):
         found = chosen_item(ev, node, *values)
         if found:
@@ -208,7 +214,7 @@ def load_item(ev, frame, node, values):
 
 
 @executes(syntax.store_item)
-def store_item(ev, frame, node, values):
+def store_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     owner, index, value = values
     if ev.is_object(owner):
         ask_python(ev, operator.setitem, values, "an item of an object that Python made is set", ())
@@ -241,7 +247,7 @@ def store_item(ev, frame, node, values):
 
 
 @executes(syntax.delete_item)
-def delete_item(ev, frame, node, values):
+def delete_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     owner, index = values
     if ev.is_object(owner):
         ask_python(ev, operator.delitem, values, "an item of an object that Python made is deleted", ())
@@ -265,12 +271,12 @@ def delete_item(ev, frame, node, values):
 # ---------------------------------------------------------------- expressions
 
 @executes(syntax.binary)
-def binary(ev, frame, node, values):
+def binary(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return binary_value(ev, node.attrs["op"], *values)
 
 
 @executes(syntax.inplace)
-def inplace(ev, frame, node, values):
+def inplace(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     a, b = values
     op = node.attrs["op"]
     if ev.is_object(a):
@@ -288,7 +294,7 @@ def inplace(ev, frame, node, values):
 
 
 @executes(syntax.unary)
-def unary(ev, frame, node, values):
+def unary(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     op, value = node.attrs["op"], values[0]
     if op != "not" and ev.is_object(value):
         return ask_python(ev, UNARY[op], (value,), f"{op} on an object that Python made")
@@ -308,13 +314,13 @@ def unary(ev, frame, node, values):
 
 
 @executes(syntax.compare)
-def compare(ev, frame, node, values):
+def compare(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return compare_values(ev, node.attrs["op"], *values)
 
 
 # ---------------------------------------------------------------- displays
 
-def _splat(ev, node, values):
+def _splat(ev: Evaluating, node: CNode, values: list) -> list:
     stars = node.attrs.get("stars", ())
     out = []
     for number_, value in enumerate(values):
@@ -326,28 +332,26 @@ def _splat(ev, node, values):
 
 
 @executes(syntax.make_tuple)
-def make_tuple(ev, frame, node, values):
+def make_tuple(ev: Evaluating, frame: Frame, node: CNode, values: list) -> tuple:
     return tuple(_splat(ev, node, values))
 
 
 @executes(syntax.make_list)
-def make_list(ev, frame, node, values):
+def make_list(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return ev.new_box("list", tuple(_splat(ev, node, values)))
 
 
 @executes(syntax.make_set)
-def make_set(ev, frame, node, values):
+def make_set(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Box:
     items = _splat(ev, node, values)
     check_key(ev, tuple(items), [ev.mark_of("set ")])
     constants = len(node.args) > 2 and all(isinstance(a, ValueNode) for a in node.args)
     elements = tuple(of_container(ev, dict.fromkeys, items))
-    while frame.function is None:
-        frame = frame.outer
-    return ev.new_box("set", Constants(elements, frame.function.__code__) if constants else elements)
+    return ev.new_box("set", Constants(elements, frame.python_function.__code__) if constants else elements)
 
 
 @executes(syntax.make_dict)
-def make_dict(ev, frame, node, values):
+def make_dict(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Box:
     pairs: dict = {}
     for key, value in zip(values[::2], values[1::2]):
         if key is syntax.DICT_STAR:
@@ -360,12 +364,12 @@ def make_dict(ev, frame, node, values):
 
 
 @executes(syntax.make_slice)
-def make_slice(ev, frame, node, values):
+def make_slice(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return slice(*values)
 
 
 @executes(syntax.list_append)
-def list_append(ev, frame, node, values):
+def list_append(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if ev.is_object(values[0]):
         ask_python(ev, list.append, values, "a list that Python code shares grows", ())
         return
@@ -373,7 +377,7 @@ def list_append(ev, frame, node, values):
 
 
 @executes(syntax.set_add)
-def set_add(ev, frame, node, values):
+def set_add(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if ev.is_object(values[0]):
         ask_python(ev, set.add, values, "a set that Python code shares grows", ())
         return
@@ -382,7 +386,7 @@ def set_add(ev, frame, node, values):
 
 
 @executes(syntax.format_value)
-def format_value(ev, frame, node, values):
+def format_value(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     value, spec, conversion = values[0], values[1] if len(values) > 1 else "", node.attrs["conversion"]
     if isinstance(value, (BaseException, MadeException)) and conversion in ("", "s"):
         value = text_of(ev, value)
@@ -400,14 +404,14 @@ def format_value(ev, frame, node, values):
 
 
 @executes(syntax.join_str)
-def join_str(ev, frame, node, values):
+def join_str(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     if any(isinstance(v, Formatted) for v in values):
         return Formatted([p for v in values for p in (v.parts if isinstance(v, Formatted) else [v])])
     return by_python(ev, "".join, values)
 
 
 @executes(syntax.unpack)
-def unpack(ev, frame, node, values):
+def unpack(ev: Evaluating, frame: Frame, node: CNode, values: list) -> tuple:
     if ev.is_object(values[0]) and not node.attrs["star"]:
         values = [ask_python(ev, tuple, (values[0],), "unpacking an object that Python made")]
     before, star, after = (node.attrs[k] for k in ("before", "star", "after"))
@@ -425,7 +429,7 @@ def unpack(ev, frame, node, values):
 
 
 @executes(syntax.match_sequence)
-def match_sequence(ev, frame, node, values):
+def match_sequence(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     value = values[0]
     if is_tree(value):
         return is_sequence(ev, value, node.attrs["length"], node.attrs["star"])
@@ -436,17 +440,17 @@ def match_sequence(ev, frame, node, values):
 
 
 @executes(syntax.match_keys)
-def match_keys(ev, frame, node, values):
+def match_keys(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return patterns.keys_of(*values, ask=patterns.asking(ev)) if ev.concrete else patterns.match_keys(ev, *values)
 
 
 @executes(syntax.match_rest)
-def match_rest(ev, frame, node, values):
+def match_rest(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return patterns.rest_of(*values, ask=patterns.asking(ev)) if ev.concrete else patterns.match_rest(ev, *values)
 
 
 @executes(syntax.match_class)
-def match_class(ev, frame, node, values):
+def match_class(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     match = functools.partial(patterns.attributes_of, ask=patterns.asking(ev)) if ev.concrete else functools.partial(
         patterns.match_class, ev)
     return match(*values, node.attrs["count"], node.attrs["names"])
@@ -455,12 +459,12 @@ def match_class(ev, frame, node, values):
 # ---------------------------------------------------------------- functions and calls
 
 @executes(syntax.make_function)
-def make_function(ev, frame, node, values):
+def make_function(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return Closure(node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"])
 
 
 @executes(syntax.call)
-def call(ev, frame, node, values):
+def call(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     fn, args = values[0], []
     kwargs: dict = {}
     for word, value in zip(node.attrs["layout"], values[1:]):
@@ -486,9 +490,9 @@ def call(ev, frame, node, values):
     return ev.call(fn, tuple(args), kwargs)
 
 
-def _super(ev, frame):
+def _super(ev: Evaluating, frame: Frame) -> Value:
     """super() of a method: its class cell and its first argument."""
-    while frame.function is None:
+    while frame.function is None and frame.outer is not None:
         frame = frame.outer
     owner = frame.closure_cell("__class__").cell_contents
     return by_python(ev, super, owner, frame.env[frame.graph.parameters[0]])
@@ -496,15 +500,15 @@ def _super(ev, frame):
 
 # ---------------------------------------------------------------- iteration
 
-def stands_in(made, node):
+def stands_in(made: Value, node: CNode) -> bool:
     """True if a display is written where a loop begins, and not a variable that holds one."""
     here, there = made.origin.location, node.origin.location
-    return made.fn is syntax.make_set and None not in (here, there) and (here.line, here.col) >= (there.line, there.col) \
-        and (here.end_line, here.end_col) <= (there.end_line, there.end_col)
+    return made.fn is syntax.make_set and here is not None and there is not None and \
+        (here.line, here.col) >= (there.line, there.col) and (here.end_line, here.end_col) <= (there.end_line, there.end_col)
 
 
 @executes(syntax.get_iter)
-def get_iter(ev, frame, node, values):
+def get_iter(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     value = values[0]
     if ev.is_object(value):
         return ask_python(ev, LiveIterator, (value,), "iteration over an object that Python made", ANY)
@@ -522,7 +526,7 @@ def get_iter(ev, frame, node, values):
 
 
 @executes(syntax.iter_more)
-def iter_more(ev, frame, node, values):
+def iter_more(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     iterator, i = values
     if isinstance(iterator, Box):
         return next_step(ev, iterator)[0]
@@ -537,7 +541,7 @@ def iter_more(ev, frame, node, values):
 
 
 @executes(syntax.iter_item)
-def iter_item(ev, frame, node, values):
+def iter_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     if ev.is_object(values[0]):
         return ask_python(ev, LiveIterator.get, values, "iteration over an object that Python made")
     if isinstance(values[0], Box):
@@ -549,7 +553,7 @@ def iter_item(ev, frame, node, values):
     return item(ev, values[0], values[1])
 
 
-def turns_of(iterator):
+def turns_of(iterator: Value) -> Value:
     """How many items there are, an int or Dim; None where that is known at run time only."""
     if not isinstance(iterator, Range):
         return iterator.shape[0] if isinstance(iterator, AnfNode) else len(iterator)
@@ -561,7 +565,7 @@ def turns_of(iterator):
 
 
 @executes(syntax.iter_returned)
-def iter_returned(ev, frame, node, values):
+def iter_returned(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     iterator = values[0]
     if ev.concrete:
         return iterator.item
@@ -571,36 +575,36 @@ def iter_returned(ev, frame, node, values):
 
 
 @executes(syntax.sent)
-def sent(ev, frame, node, values):
+def sent(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     if node.attrs["delegates"] and frame.sent is not None:
         raise Refusal("a value is sent to a generator that yields from another")
     return frame.sent
 
 
 @executes(syntax.iter_step)
-def iter_step(ev, frame, node, values):
+def iter_step(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return values[0] + 1 if isinstance(values[0], int) else number(ev, "+", values[0], 1)
 
 
 # ---------------------------------------------------------------- exceptions
 
 @executes(syntax.caught)
-def caught(ev, frame, node, values):
+def caught(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return ev.attempts.handling[-1]
 
 
 @executes(syntax.catches)
-def catches_(ev, frame, node, values):
+def catches_(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return catches(ev, *values)
 
 
 @executes(syntax.enter_context)
-def enter_context(ev, frame, node, values):
+def enter_context(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return enter(ev, *values)
 
 
 @executes(syntax.exit_context)
-def exit_context(ev, frame, node, values):
+def exit_context(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return leave_context(ev, *values)
 
 

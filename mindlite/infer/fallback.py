@@ -7,9 +7,14 @@ is compiled with those types, sizes staying open. A path that was not taken then
 another type than the recorded one is one: the run begins again in Python, with the results of the calls that it made
 (`fallback/log.py`), and what is learnt goes into the next variant.
 """
+from __future__ import annotations
+
 import functools
 import operator
 import time
+from collections.abc import Sequence
+from types import CellType
+from typing import Any
 
 import numpy as np
 
@@ -24,15 +29,18 @@ from ..fallback.record import Given, abstracts_in, filled, fits, opened, values_
 from ..fallback.segment import run_segment, unbound
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.control import segment
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, CNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
 from .effects import AmbiguousTarget
+from .evaluating import Evaluating
 from .kinds import data_in
 from .outcome import Raises
 from .outside import CONTAINERS
 from .sharing import flatten, spot
+from .state import Frame
+from .values import Value
 from .variables import again, changed, pending, restorer, watch
 
 
@@ -42,7 +50,7 @@ A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractSc
 class NeedsRecord(Signal):
     """A segment was met whose result is not known yet: the function must run once."""
 
-    def __init__(self, reason, key):
+    def __init__(self, reason: str, key: tuple) -> None:
         super().__init__(reason)
         self.key = key
 
@@ -63,14 +71,15 @@ CURES = {"numpy": "compute with ops instead of NumPy",
          "statement": "move the statement out of the function"}
 
 
-def place(ev, name=None):
+def place(ev: Evaluating, name: str | None = None) -> tuple:
     """What identifies a call: where it stands, in which construct, what it calls (None: it is what the construct does),
     through which calls one gets there."""
     location = ev.tracer.origin.location
     return spot(location), ev.fallback.construct, name, tuple([graph.origin.location for (graph, _), _ in ev.calls.active])
 
 
-def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=False, cure="library"):
+def call_unknown(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any], reason: str, returns: Any = None,
+                 keeps: bool = True, copies: bool = False, cure: str = "library") -> Value:
     """Call fn at run time, between native code.
 
     returns : the record of what it gives, where that is known (() for nothing)
@@ -78,12 +87,14 @@ def call_unknown(ev, fn, args, kwargs, reason, returns=None, keeps=True, copies=
     copies  : it gets copies of the graph's lists
     """
     if ev.concrete:
-        return ev.call_unknown(fn, args, kwargs)
+        recorder: Any = ev
+        return recorder.call_unknown(fn, args, kwargs)
     key = place(ev, getattr(fn, "__qualname__", type(fn).__name__))
     return _write(ev, key, fn, args, kwargs, reason, returns, keeps, keeps, copies, CURES[cure])
 
 
-def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
+def ask_python(ev: Evaluating, fn: Value, args: Sequence[Value], reason: str, returns: Any = None,
+               kwargs: dict[str, Any] | None = None) -> Value:
     """What a construct gives whose operand is an object that only Python knows: fn(*args, **kwargs), at run time."""
     key = place(ev)
     if key == ev.fallback.asked:
@@ -93,7 +104,8 @@ def ask_python(ev, fn, args, reason, returns=None, kwargs=None):
                   CURES["object"])
 
 
-def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure):
+def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs: dict[str, Any], reason: str, returns: Any,
+           keeps: bool, sees: bool, copies: bool, cure: str) -> Value:
     """The segment. sees: the code may read and change variables outside"""
     location = ev.tracer.origin.location
     if ev.fallback.fullgraph and returns != ():
@@ -169,7 +181,7 @@ def _write(ev, key, fn, args, kwargs, reason, returns, keeps, sees, copies, cure
     return made
 
 
-def changed_in_place(log, lent):
+def changed_in_place(log: Log, lent: Any) -> list:
     """[(array, what it holds)] of those that Python code was given and has changed; they hold what they did before. What
     the call has kept is watched from now on."""
     held = lent.held() + log.handed.alive()
@@ -181,7 +193,7 @@ def changed_in_place(log, lent):
     return found
 
 
-def check_aliases(ev, given):
+def check_aliases(ev: Evaluating, given: Value) -> None:
     """Memory of a Tensor that the graph has assigned to since is given to Python code. raises : AmbiguousTarget"""
     for root, then in [ev.tracer.effects.aliases[v] for v in data_in(given, ev.store) if v in ev.tracer.effects.aliases]:
         if ev.tracer.current(root) is not then:
@@ -189,7 +201,7 @@ def check_aliases(ev, given):
                                   "x.asnumpy().copy()", location=ev.tracer.origin.location)
 
 
-def note_aliases(ev, fn, args, made):
+def note_aliases(ev: Evaluating, fn: Value, args: Sequence[Value], made: Value) -> None:
     """Remember which Tensors of the graph Python code holds from now on."""
     tracer, name = ev.tracer, getattr(fn, "__name__", "")
     if name in ("asnumpy", "numpy") and ev.is_object(made) and isinstance(args[0], AnfNode):
@@ -201,7 +213,7 @@ def note_aliases(ev, fn, args, made):
         tracer.effects.held.update([v for v in data_in(made, ev.store) if isinstance(v, AnfNode)])
 
 
-def _recorded(ev, key, reason):
+def _recorded(ev: Evaluating, key: tuple, reason: str) -> Any:
     """The record of a call. raises : NeedsRecord if the function has not run yet; Raises (a Trap) on a path that was
     not taken when it ran"""
     ev.fallback.keys.add(key)
@@ -213,7 +225,7 @@ def _recorded(ev, key, reason):
     raise Raises(Trap(key, (), ev.tracer.origin.location), ev.tracer.origin)
 
 
-def as_object(ev, value):
+def as_object(ev: Evaluating, value: Value) -> Value:
     """`value` as a node of unknown type."""
     if ev.is_object(value):
         return value
@@ -224,7 +236,7 @@ def as_object(ev, value):
     return node
 
 
-def from_outside(ev, value):
+def from_outside(ev: Evaluating, value: Value) -> Value:
     """A value from outside. A list, dict, set or array that the function changes is an object of Python; one that the
     function gives is that very object."""
     if not isinstance(value, (*CONTAINERS, tuple)) or ev.concrete:
@@ -237,7 +249,7 @@ def from_outside(ev, value):
     return value
 
 
-def change_outside(ev, fn, args, kwargs=None):
+def change_outside(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any] | None = None) -> Value:
     """A call that changes a list, dict or array that the graph did not make: it happens at run time, in its iteration.
 
     What is read of the object in this function is then read at run time too.
@@ -253,7 +265,7 @@ def change_outside(ev, fn, args, kwargs=None):
     return call_unknown(ev, fn, args, kwargs or {}, f"{fn.__name__} changes an object outside of the graph", returns)
 
 
-def read_cell(cell, name, free):
+def read_cell(cell: CellType, name: str, free: bool) -> Value:
     """The content of a closure cell. raises : UnboundLocalError, or NameError, if it is empty"""
     try:
         return cell.cell_contents
@@ -261,7 +273,7 @@ def read_cell(cell, name, free):
         raise unbound(name, free) from None
 
 
-def write_cell(cell, value):
+def write_cell(cell: CellType, value: Value) -> None:
     """Assign to a closure cell; Undefined empties it."""
     if not isinstance(value, Undefined):
         cell.cell_contents = value
@@ -278,7 +290,7 @@ CHANGERS = frozenset(RETURN_NOTHING_NAMES + (
     "difference_update", "intersection_update", "symmetric_difference_update", "subtract"))
 
 
-def interpret_statement(ev, frame, node, values):
+def interpret_statement(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     """A statement that graph mode leaves to Python (a class, ...): a segment. Python is given copies of Tensors, so to
     assign to their items is not left to it.
 
@@ -292,5 +304,6 @@ def interpret_statement(ev, frame, node, values):
 
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
-    statement.__qualname__ = f"statement at line {node.origin.location.line}"
+    location = node.origin.location
+    statement.__qualname__ = f"statement at line {location.line if location is not None else 0}"
     return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"], cure="statement")

@@ -7,28 +7,36 @@
 A hook on a Tensor sees its whole gradient, so its gate stands where the Tensor is made; it is written when the region
 is done, with the hooks that are left. A hook on an input of a derivative, or on a weight, is called behind the derivative.
 """
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
 from ..common.errors import ArgumentError, Refusal
 from ..common.tensor import Tensor
 from ..mindir.builder import building
 from ..mindir.control import gate, make_tuple, port, tuple_getitem
-from ..mindir.graph import AnfNode, CNode, Parameter
+from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter
 from ..mindir.primitive import interpreting
+from ..mindir.protocol import Hooked
 from .access import is_tensor
 from .branches import write_check
 from .effects import AmbiguousTarget
+from .evaluating import Evaluating
 from .hooks import hooks_at, marks_of, name_of, pass_hook, pass_hooks
 from .jumps import live_into
 from .merging import fill
 from .outcome import Raises
-from .region import HookHandle
+from .region import HookHandle, Region
 from .transforms import Subgraph
-from .values import Box, Closure
+from .values import Box, Closure, Value
 
 
 class Passage:
     """A graph (*parameters, *read) -> results that a gate holds. read: what it uses of the graph around."""
 
-    def __init__(self, ev, name, kinds, body):
+    def __init__(self, ev: Evaluating, name: str, kinds: Sequence[Any], body: Callable[..., Value]) -> None:
         def call(sub):
             graph = ev.tracer.region.graph
             return tuple(body([graph.add_parameter(f"d{i}", kind) for i, kind in enumerate(kinds)]))
@@ -37,25 +45,25 @@ class Passage:
         with building(self.graph) as builder:
             self.graph.set_outputs([builder.lift(fill(g, self.graph.outputs)) for g in made.pattern], make_tuple)
 
-    def reads(self, nodes):
+    def reads(self, nodes: Iterable[AnfNode]) -> None:
         """Let the graph take these nodes of the graph around, in this order."""
         own = dict(zip(self.read, self.graph.parameters[self.count:]))
         parameters = [own[x] if x in own else self.graph.add_parameter("unread", x.abstract) for x in nodes]
         self.graph.parameters = [*self.graph.parameters[:self.count], *parameters]
 
 
-def smooth(value):
+def smooth(value: Value) -> bool:
     """True for a Tensor that can have a gradient."""
     return is_tensor(value) and (value.dtype if isinstance(value, Tensor) else value.abstract.dtype).is_differentiable
 
 
-def tell(ev, what, hooks):
+def tell(ev: Evaluating, what: str, hooks: Any) -> None:
     """Have `explain` say that these hooks are part of the graph."""
     names = ", ".join(dict.fromkeys(name_of(ev, hook) for hook in hooks))
     ev.reasons.append((ev.tracer.origin.location, f"hooks on the gradients of {what} are part of the graph: {names}"))
 
 
-def through_gate(ev, values, hook):
+def through_gate(ev: Evaluating, values: Value, hook: Value) -> Value:
     """`values`; the gradients of the Tensors among them pass hook(gradients)."""
     values = tuple(ev.unbox(values) if isinstance(values, Box) else values)
     nodes = [ev.tracer.lift(x) for x in values if smooth(x)]
@@ -67,7 +75,8 @@ def through_gate(ev, values, hook):
     return _put(values, write_gate(ev, nodes, bprop))
 
 
-def write_gate(ev, nodes, bprop, after=None, alone=None, token=None, whole=False):
+def write_gate(ev: Evaluating, nodes: Sequence[AnfNode], bprop: Any, after: Any = None, alone: Any = None, token: Any = None,
+               whole: bool = False) -> Value:
     """The results of a gate around these nodes."""
     passages = [p for p in (bprop, after, alone) if p is not None]
     read = list(dict.fromkeys(x for p in passages for x in p.read))
@@ -78,13 +87,13 @@ def write_gate(ev, nodes, bprop, after=None, alone=None, token=None, whole=False
                     after=after and after.graph, alone=alone and alone.graph, whole=whole)
 
 
-def _put(values, nodes):
+def _put(values: Value, nodes: Iterable[AnfNode]) -> Value:
     """`values` with these nodes in place of the Tensors that have gradients."""
     each = iter(nodes)
     return tuple([next(each) if smooth(x) else x for x in values])
 
 
-def call_hooked(ev, what, args, kwargs, call):
+def call_hooked(ev: Evaluating, what: Hooked, args: Sequence[Value], kwargs: dict[str, Any], call: Callable[..., Value]) -> Value:
     """A Cell with hooks. call(args, kwargs): the Cell without them"""
     inside, entries, token = args, [ev.tracer.lift(x) for x in args if smooth(x)], None
     if what.after and entries:
@@ -131,20 +140,21 @@ def call_hooked(ev, what, args, kwargs, call):
         gone = before(grads)
         alone(gone)
         return gone
-    name, made = type(owner).__name__, {}
+    name = type(owner).__name__
+    made: dict[str, Any] = {}
     tell(ev, f"a {name}", what.before + what.after)
     made["bprop"] = Passage(ev, f"{name}'s gradient", kinds,
                             unwatched if what.after and token is None else before)
     if token is not None:
         made["after"] = Passage(ev, f"{name}'s gradient, done", kinds + [x.abstract for x in entries], after)
         made["alone"] = Passage(ev, f"{name}'s gradient alone", kinds, alone)
-    made = _put(values, write_gate(ev, nodes, token=token, **made))
-    return made if isinstance(value, tuple) else made[0]
+    given = _put(values, write_gate(ev, nodes, token=token, **made))
+    return given if isinstance(value, tuple) else given[0]
 
 
 # ---------------------------------------------------------------- hooks on Tensors
 
-def register_hook(ev, tensor, hook):
+def register_hook(ev: Evaluating, tensor: Value, hook: Value) -> Value:
     """tensor.register_hook(hook): a HookHandle. raises : AmbiguousTarget where Python has to run the function"""
     if not callable(hook) and not hasattr(hook, "signature") and not ev.is_object(hook):
         raise ArgumentError(f"register_hook: takes a function, not {type(hook).__name__}")
@@ -166,14 +176,14 @@ def register_hook(ev, tensor, hook):
     return handle
 
 
-def remove_hook(ev, handle):
+def remove_hook(ev: Evaluating, handle: Value) -> None:
     """handle.remove()"""
     if ev.tracer.region is not handle.region:
         raise AmbiguousTarget("whether a hook is removed is known at run time only")
     ev.store[handle.hooks] = tuple([pair for pair in ev.store[handle.hooks] if pair[0] is not handle])
 
 
-def _seen_outside(hook, region):
+def _seen_outside(hook: Value, region: Region) -> bool:
     """True for a function that uses nothing of what this region makes."""
     if not isinstance(hook, Closure):
         return not isinstance(hook, AnfNode)
@@ -184,7 +194,7 @@ def _seen_outside(hook, region):
     return True
 
 
-def made_at(graph, x):
+def made_at(graph: FuncGraph, x: Any) -> tuple:
     """Where eager mode would have made x: the later, the earlier its hooks are called; of several results the first."""
     if isinstance(x, Parameter):
         return -1, graph.parameters.index(x)
@@ -192,7 +202,7 @@ def made_at(graph, x):
     return graph.nodes.index(x.args[0] if several else x), -x.attrs["index"] if several else 0
 
 
-def _write_gates(ev, region):
+def _write_gates(ev: Evaluating, region: Region) -> None:
     """A gate for each Tensor of the region that has hooks, where it is made; who reads it reads what the gate gives."""
     nodes, behind = region.graph.nodes, 0                    # behind: where gates may stand, as hooks have an order
     hooked = [x for x in region.hooks if hooks_at(ev, region, x) and smooth(x)
@@ -206,7 +216,7 @@ def _write_gates(ev, region):
         made, = write_gate(ev, [x], bprop, whole=True)
         if view is not None:
             ev.tracer.effects.views[x] = view
-        written, places = nodes[start:], {node: i for i, node in enumerate(nodes[:start], 1)}
+        written, places = nodes[start:], dict[AnfNode, int](zip(nodes[:start], itertools.count(1)))
         first = places.get(x, 0)
         place = max([behind, first, *[places.get(a, 0) for node in written for a in node.args]])
         while place < start and nodes[place].fn is tuple_getitem and nodes[place].args[0] in getattr(x, "args", ()):

@@ -7,6 +7,11 @@ outside happens when, and as often as, its graph runs: calls of Python in it are
 graph says as a whole (it assigns to variables, it needs the numbers, it raises) is marked, and called by Python as one
 segment: what it may give is known (mindir/hooks.py). `gates.py` is about where hooks stand.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from ..common.errors import InternalError, MindliteError, Refusal
 from ..common.tensor import HOOKS, Tensor
 from ..fallback.record import Given
@@ -18,13 +23,15 @@ from ..ops.basic import cast
 from ..ops.creation import zeros_like
 from ..parse.interpret import LAMBDA
 from .access import is_tensor
+from .evaluating import Evaluating
 from .fallback import NeedsRecord, call_unknown
 from .outcome import Raises
+from .region import Region
 from .sharing import spot
-from .values import Box, Closure, Place
+from .values import Box, Closure, Place, Value
 
 
-def pass_hook(ev, hook, gradients, arguments, single=False):
+def pass_hook(ev: Evaluating, hook: Value, gradients: Sequence[Value], arguments: Sequence[Value], single: bool = False) -> Value:
     """What goes on behind a hook: the nodes that stand for `gradients` (None: there is none) once it has seen them.
 
     arguments : what the hook is called with;   single: it takes and gives one gradient, no tuple
@@ -52,7 +59,7 @@ def pass_hook(ev, hook, gradients, arguments, single=False):
                             ev.tracer.origin.location) from error
 
 
-def _is_outside(ev, key, before):
+def _is_outside(ev: Evaluating, key: Any, before: Any) -> bool:
     """True for what was there before the hook was called, and is no gradient that it was given."""
     if isinstance(key, Place):
         return not ev.made_here(key.owner)
@@ -60,7 +67,7 @@ def _is_outside(ev, key, before):
         not ev.made_here(key)
 
 
-def _one(ev, made, gradient):
+def _one(ev: Evaluating, made: Value, gradient: Value) -> Value:
     """What a hook gave for one gradient."""
     if made is None:
         with interpreting(ev.tracer):
@@ -72,7 +79,8 @@ def _one(ev, made, gradient):
     return made
 
 
-def _in_python(ev, hook, name, gradients, arguments, single, reason):
+def _in_python(ev: Evaluating, hook: Value, name: str, gradients: Sequence[Value], arguments: Sequence[Value], single: bool,
+               reason: str) -> Value:
     """The same by a call of Python."""
     def call(hook, gradients, arguments):
         given = hook(*arguments)
@@ -84,12 +92,12 @@ def _in_python(ev, hook, name, gradients, arguments, single, reason):
     return call_unknown(ev, call, (hook, gradients, arguments), {}, reason, record)
 
 
-def marks_of(closure):
+def marks_of(closure: Closure) -> list[tuple]:
     """What makes a function that the graph has made Python's: it is a lambda, or a def."""
     return [("statement", spot(closure.graph.origin.location), n) for n in (LAMBDA, 0)]
 
 
-def name_of(ev, hook):
+def name_of(ev: Evaluating, hook: Value) -> str:
     """A name for a hook: a function, a method, or anything that can be called."""
     if isinstance(hook, Closure):
         return hook.graph.name
@@ -98,25 +106,25 @@ def name_of(ev, hook):
     return getattr(hook, "__qualname__", type(hook).__name__).replace("<locals>.", "")
 
 
-def place_of(hook):
+def place_of(hook: Value) -> tuple | None:
     """What tells a hook from others of its name."""
     code = getattr(hook, "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno)
 
 
-def pass_hooks(ev, hooks, gradient):
+def pass_hooks(ev: Evaluating, hooks: tuple, gradient: Value) -> Value:
     """What goes on behind the hooks of a Tensor, functions of one gradient, when `gradient` has passed all."""
     for hook in hooks:
         gradient, = pass_hook(ev, hook, (gradient,), (gradient,), single=True)
     return gradient
 
 
-def hooks_at(ev, region, node):
+def hooks_at(ev: Evaluating, region: Region, node: AnfNode) -> tuple:
     """The hooks that were registered in a region on a node, in order."""
     return tuple([hook for _, hook in ev.store.get(region.hooks.get(node), ())])
 
 
-def hooks_of(ev, value):
+def hooks_of(ev: Evaluating, value: Value) -> tuple:
     """The hooks of what a derivative is taken by: of the value, and of those that it stands for in functions around."""
     if isinstance(value, Tensor):
         return hooks_outside(ev, value)
@@ -129,14 +137,10 @@ def hooks_of(ev, value):
             ev.guard("item", vars(hooks), "hooked", hooks.hooked)
             if hooks.hooked:
                 ev.tracer.derivatives.differentiated.add(value)
-    region = ev.tracer.region
-    while region is not None:
-        found = (*found, *hooks_at(ev, region, value))
-        region = region.parent
-    return found
+    return (*found, *[hook for region in ev.tracer.region.outwards() for hook in hooks_at(ev, region, value)])
 
 
-def hooks_outside(ev, tensor):
+def hooks_outside(ev: Evaluating, tensor: Tensor) -> tuple:
     """The hooks of a Tensor outside of the graph, guarded."""
     if HOOKS not in tensor.__dict__:
         ev.guard("attr", tensor, "has_hooks", False)

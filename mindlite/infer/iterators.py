@@ -10,6 +10,8 @@ must be known at compile time.
 
 Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).
 """
+from __future__ import annotations
+
 
 from typing import Any
 
@@ -20,16 +22,20 @@ from ..mindir.graph import AnfNode
 from .access import is_tensor, item, iterate
 from .branches import choose, run_raise, settle, truth
 from .containers import METHODS_OF, DictView, key_of
+from .evaluating import Evaluating
 from .jumps import arrive
 from .messages import class_of
 from .outcome import RETURN, Attempt, Raises
 from .outside import method_of_class
 from .program import own_exceptions, raises
 from .sharing import spot
-from .values import Box, Conflict
-from collections.abc import Callable
+from .values import Box, Conflict, Value
+from collections.abc import Callable, Iterator, Sequence
 
 DONE, RUNNING = "done", "running"
+
+
+Step = tuple                     # (is there a next item, a bool or a node of one; the item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +50,7 @@ class GeneratorCall:
 
 # ---------------------------------------------------------------- generators
 
-def start(ev, call, values):
+def start(ev: Evaluating, call: GeneratorCall, values: Sequence[Value]) -> Value:
     """The generator that a call gives: nothing of it is executed yet."""
     if ev.concrete:
         return _live(ev, call, values)
@@ -52,12 +58,13 @@ def start(ev, call, values):
     return new_iterator(ev, "generator", call, None, tuple(values), (), marks=(mark,))
 
 
-def mark_of(ev, function):
+def mark_of(ev: Evaluating, function: Value) -> tuple:
     """The mark of a generator that Python has to make, as it is shared with Python code."""
     return "made", f"generator {function.__qualname__}", spot(ev.tracer.origin.location)
 
 
-def _resume(ev, call, where, payload, exceptions, sent, raised):
+def _resume(ev: Evaluating, call: GeneratorCall, where: Any, payload: Any, exceptions: tuple, sent: Value,
+            raised: Raises) -> Value:
     """Execute a generator up to its next yield or its end; the outcome."""
     frame = ev.new_frame(call)
     frame.sent = sent
@@ -84,7 +91,7 @@ def _resume(ev, call, where, payload, exceptions, sent, raised):
     return ev.within(frame, (call.graph, id(call)), lambda: go(0, frozenset()))
 
 
-def _live(ev, call, values):
+def _live(ev: Evaluating, call: GeneratorCall, values: Sequence[Value]) -> Iterator[Value]:
     """A generator of Python that executes `call` on real values."""
     where, payload, exceptions, sent, raised = None, tuple(values), (), None, None
     while True:
@@ -99,7 +106,8 @@ def _live(ev, call, values):
             sent, raised = None, error
 
 
-def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, raised=None):
+def _step_of_generator(ev: Evaluating, box: Box, call: GeneratorCall, where: Any, payload: Any, exceptions: tuple,
+                       sent: Value = None, raised: Value = None) -> Value:
     if where == RUNNING:
         raise Refusal("whether a generator has ended is known at run time only")
     if where == DONE or where is None and raised is not None:
@@ -129,19 +137,19 @@ def _step_of_generator(ev, box, call, where, payload, exceptions, sent=None, rai
 
 # ---------------------------------------------------------------- other iterators
 
-def new_iterator(ev, *content, marks=()):
+def new_iterator(ev: Evaluating, *content: Value, marks: tuple = ()) -> Box:
     """A fresh iterator."""
     box = Box("iterator", content[0], marks)
     ev.store[box] = content
     return box
 
 
-def is_iterator(value):
+def is_iterator(value: Value) -> bool:
     """True for an iterator that is known here."""
     return isinstance(value, Box) and value.kind == "iterator"
 
 
-def iterator_of(ev, value):
+def iterator_of(ev: Evaluating, value: Value) -> Box:
     """iter(value)"""
     if is_iterator(value):
         return value
@@ -161,7 +169,7 @@ def iterator_of(ev, value):
     return iterator_of(ev, made)
 
 
-def step(ev, box, **given):
+def step(ev: Evaluating, box: Box, **given: Value) -> Step:
     """(True, the next item), or (False, what a generator returned)."""
     kind, *state = ev.store[box]
     for part in state:
@@ -170,13 +178,13 @@ def step(ev, box, **given):
     return STEPS[kind](ev, box, *state, **given)
 
 
-def _step_of_list(ev, box, values, index):
+def _step_of_list(ev: Evaluating, box: Box, values: Value, index: int) -> Step:
     content = ev.store[values]
     ev.store[box] = "list", values, index + 1
     return (True, content[index]) if index < len(content) else (False, None)
 
 
-def _step_of_dict(ev, box, owner, part, keys, index):
+def _step_of_dict(ev: Evaluating, box: Box, owner: Box, part: Callable[..., Any], keys: tuple, index: Value) -> Step:
     pairs = dict(ev.store[owner])
     if len(pairs) != len(keys):
         raise raises(ev, RuntimeError("dictionary changed size during iteration"))
@@ -188,7 +196,7 @@ def _step_of_dict(ev, box, owner, part, keys, index):
     return True, part(keys[index], pairs[keys[index]])
 
 
-def _step_of_set(ev, box, owner, elements, index):
+def _step_of_set(ev: Evaluating, box: Box, owner: Value, elements: Value, index: int) -> Step:
     if len(ev.store[owner]) != len(elements):
         raise raises(ev, RuntimeError("Set changed size during iteration"))
     if index >= len(elements):
@@ -197,7 +205,7 @@ def _step_of_set(ev, box, owner, elements, index):
     return True, elements[index]
 
 
-def _step_of_items(ev, box, values, index):
+def _step_of_items(ev: Evaluating, box: Box, values: Value, index: Value) -> Step:
     size = values.shape[0] if is_tensor(values) else len(values)
     if isinstance(size, Dim):
         raise Refusal("the number of items is known at run time only", None, ev.tracer.origin.location)
@@ -207,13 +215,13 @@ def _step_of_items(ev, box, values, index):
     return True, item(ev, values, index)
 
 
-def _step_of_enumerate(ev, box, inner, number):
+def _step_of_enumerate(ev: Evaluating, box: Box, inner: Box, number: Value) -> Step:
     more, value = step(ev, inner)
     ev.store[box] = "enumerate", inner, number + more
     return more, (number, value)
 
 
-def _step_of_zip(ev, box, inners, strict):
+def _step_of_zip(ev: Evaluating, box: Box, inners: Value, strict: bool) -> Step:
     values = []
     if not inners:
         return False, None
@@ -227,12 +235,12 @@ def _step_of_zip(ev, box, inners, strict):
     return True, tuple(values)
 
 
-def _step_of_map(ev, box, fn, inner):
+def _step_of_map(ev: Evaluating, box: Box, fn: Value, inner: Box) -> Step:
     more, values = step(ev, inner)
     return more, ev.call(fn, values, {}) if more else None
 
 
-def _step_of_filter(ev, box, fn, inner):
+def _step_of_filter(ev: Evaluating, box: Box, fn: Value, inner: Box) -> Step:
     while True:
         more, value = step(ev, inner)
         keep = more and truth(ev, value if fn is None else ev.call(fn, (value,), {}))
@@ -242,12 +250,12 @@ def _step_of_filter(ev, box, fn, inner):
             return more, value
 
 
-def _step_of_object(ev, box, value):
+def _step_of_object(ev: Evaluating, box: Box, value: Value) -> Step:
     found, made = catching(ev, StopIteration, lambda: ev.call(method_of_class(ev, value, "__next__"), (value,), {}))
     return (True, made) if found else (False, None)
 
 
-def _step_of_ahead(ev, box, inner, _):
+def _step_of_ahead(ev: Evaluating, box: Box, inner: Box, _: tuple | None) -> Step:
     more, value = step(ev, inner)
     ev.store[box] = "ahead", inner, value
     return more, value
@@ -260,7 +268,7 @@ STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_
          "object": _step_of_object, "ahead": _step_of_ahead}
 
 
-def drain(ev, box):
+def drain(ev: Evaluating, box: Value) -> list:
     """All that is left, as a list."""
     items: list = []
     while True:
@@ -270,7 +278,7 @@ def drain(ev, box):
         items.append(value)
 
 
-def catching(ev, classes, body):
+def catching(ev: Evaluating, classes: Value, body: Callable[[], Value]) -> Value:
     """(True, body()), or (False, the exception) if it is certain that one of these classes is raised."""
     try:
         with ev.attempts.inside(Attempt("an iteration")):
@@ -283,35 +291,35 @@ def catching(ev, classes, body):
 
 # ---------------------------------------------------------------- methods
 
-def next_of(ev, box, *default):
+def next_of(ev: Evaluating, box: Value, *default: Value) -> Value:
     """next(iterator, default)"""
     more, value = step(ev, box)
     return value if more else default[0] if default else stop(ev, value)
 
 
-def stop(ev, value):
+def stop(ev: Evaluating, value: Value) -> Value:
     """StopIteration with what a generator returned."""
     return run_raise(ev, [ev.call(StopIteration, () if value is None else (value,), {})], ev.tracer.origin)
 
 
-def _sent(ev, box, **given):
+def _sent(ev: Evaluating, box: Value, **given: Value) -> Value:
     more, value = step(ev, box, **given)
     return value if more else stop(ev, value)
 
 
-def send(ev, box, value):
+def send(ev: Evaluating, box: Value, value: Value) -> Value:
     """generator.send(value)"""
     return _sent(ev, box, sent=value)
 
 
-def throw(ev, box, exception, *rest):
+def throw(ev: Evaluating, box: Value, exception: Value, *rest: Value) -> Value:
     """generator.throw(exception)"""
     if isinstance(exception, type):
         exception = rest[0] if rest and rest[0] is not None else ev.call(exception, (), {})
     return _sent(ev, box, raised=exception)
 
 
-def close(ev, box):
+def close(ev: Evaluating, box: Value) -> None:
     """generator.close()"""
     _, call, where, _, _ = ev.store[box]
     if where is None or where == DONE:

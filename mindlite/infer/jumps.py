@@ -3,17 +3,23 @@ behind.
 
     payload of a jump = (the values of the block's parameters, {syntax node: value} of what the block uses freely)
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from ..mindir import syntax
-from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.graph import AnfNode, FuncGraph, ValueNode
 from ..mindir.syntax import Undefined
 from .kinds import parts_of
 from .outcome import Suspended
-from .values import Box, ByExit, Conflict, Lives
+from .state import Frame
+from .values import Box, ByExit, Conflict, Lives, Value
 
 NOT_YET = Undefined("a syntax node")         # what has not been executed on this path
 
 
-def successors(block):
+def successors(block: FuncGraph) -> list[FuncGraph]:
     """The blocks to which a block may go next."""
     end = block.output
     if end.fn is syntax.switch:
@@ -25,7 +31,7 @@ def successors(block):
     return [end.fn] if isinstance(end.fn, FuncGraph) else []
 
 
-def loop_exits(header):
+def loop_exits(header: FuncGraph) -> frozenset[FuncGraph]:
     """The blocks outside the natural loop of `header` to which its blocks go (Aho et al., section 9.6); what a `try` in it
     protects is in it. Cached."""
     known = header.transforms.get("loop_exits")
@@ -53,7 +59,7 @@ def loop_exits(header):
     return known
 
 
-def parts_of_try(block):
+def parts_of_try(block: FuncGraph) -> list:
     """The blocks of the body and of the handler of a `try` with which a block ends: one that raises leads to the handler."""
     found, end = [], block.output
     if end.fn is syntax.try_:
@@ -68,7 +74,7 @@ def parts_of_try(block):
     return found
 
 
-def live_into(block):
+def live_into(block: FuncGraph) -> tuple[AnfNode, ...]:
     """The syntax nodes that a block, or one after it, uses before it defines them: what must outlive a region.
     Cached."""
     known = block.transforms.get("live_into")
@@ -92,14 +98,14 @@ def live_into(block):
     return block.transforms["live_into"]
 
 
-def may_wait(store, outside=()):
+def may_wait(store: dict, outside: Any = ()) -> bool:
     """True if a generator of a store (not of the one outside) may wait inside of a `try`: when nobody holds it any more, Python
     closes it there."""
     return any(isinstance(box, Box) and box.name == "generator" and box not in outside and _waits(content)
                for box, content in store.items())
 
 
-def _waits(content):
+def _waits(content: Value) -> bool:
     if isinstance(content, ByExit):
         return any(map(_waits, parts_of(content)))
     if isinstance(content, Conflict):
@@ -110,13 +116,13 @@ def _waits(content):
     return isinstance(where, Suspended) and bool(where.end.attrs["parts"])
 
 
-def leave_to(frame, block, args):
+def leave_to(frame: Frame, block: FuncGraph, args: Sequence[Value]) -> tuple[tuple, Lives]:
     """The payload of a jump that may end a region: the block's arguments, and the values that it uses freely."""
     lives = () if getattr(block, "loop", None) else live_into(block)
     return tuple(args), Lives((node, frame.env.get(node, NOT_YET)) for node in lives)
 
 
-def arrive(frame, block, payload):
+def arrive(frame: Frame, block: FuncGraph, payload: tuple) -> None:
     """Bind the payload of `leave_to`."""
     args, lives = payload
     frame.env.update(zip(block.parameters, args))

@@ -4,9 +4,11 @@
 
 All else is a leaf. The content of a Box stands in a store: a fold that looks into Boxes is given what reads it.
 """
+from __future__ import annotations
+
 import copy
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
 
 from ..common.dim import Dim
 from ..common.errors import Refusal
@@ -14,7 +16,7 @@ from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
-from .values import BoundMethod, Box, ByExit, Conflict, Formatted, Lives, MadeException, Mixed, Range, Unsure, rebuild
+from .values import BoundMethod, Box, ByExit, Conflict, Formatted, Lives, MadeException, Mixed, Range, Unsure, Value, rebuild
 
 
 @dataclass(frozen=True)
@@ -36,23 +38,23 @@ class Kind:
     ours: bool = True
 
 
-def _one_that_is(pairs):
+def _one_that_is(pairs: Iterator[Any]) -> Value:
     """The value behind the first condition that holds, of (condition, value, condition, value, ..)."""
     return next(value for given, value in zip(pairs, pairs) if given)
 
 
-def _dict_with(value, parts):
+def _dict_with(value: Value, parts: Iterator[Any]) -> Value:
     made = copy.copy(value)
     made.update(zip(value, parts))
     return made
 
 
-def _exception_with(value, parts):
+def _exception_with(value: Value, parts: Iterator[Any]) -> MadeException:
     args = [next(parts) for _ in value.args]
     return MadeException(value.cls, tuple(args), dict(zip(value.kwargs, parts)), value.fields, value.marks).after(value)
 
 
-def _no_python(value, parts):
+def _no_python(value: Value, parts: Iterator[Any]) -> NoReturn:
     raise Refusal(f"a {type(value).__name__} has no value of its own at run time")
 
 
@@ -89,34 +91,34 @@ KINDS: dict[type, Kind] = {
 LEAF = Kind(lambda value: (), lambda value, parts: value, lambda value, parts: value, shared=True, ours=False)
 
 
-def kind_of(value) -> Kind:
+def kind_of(value: Value) -> Kind:
     """The kind of a value, LEAF for what has no parts."""
     return next((KINDS[cls] for cls in type(value).__mro__ if cls in KINDS), LEAF)
 
 
-def is_leaf(value) -> bool:
+def is_leaf(value: Value) -> bool:
     """True for what is not made of parts: a container of Python's is the same whatever is in it."""
     return kind_of(value).shared
 
 
-def parts_of(value) -> tuple:
+def parts_of(value: Value) -> tuple:
     """The parts of a value, in order; () for a leaf."""
     return kind_of(value).parts(value)
 
 
-def remade(value, parts):
+def remade(value: Value, parts: Sequence) -> Value:
     """A value like `value` with these parts; itself where they are its own."""
     if all(new is old for new, old in zip(parts, parts_of(value))):
         return value
     return kind_of(value).remade(value, iter(parts))
 
 
-def map_parts(change: Callable[[Any], Any], value):
+def map_parts(change: Callable[[Any], Any], value: Value) -> Value:
     """The value with change(part) for each of its parts; a leaf, or a container of Python's, as it is."""
     return value if is_leaf(value) else remade(value, [change(part) for part in parts_of(value)])
 
 
-def zipped(first, *others) -> list[tuple] | None:
+def zipped(first: Value, *others: Value) -> list[tuple] | None:
     """The parts of values that can be merged part by part, side by side; None where they cannot."""
     kind = kind_of(first)
     if kind.shared or any(kind_of(v) is not kind or kind.frame(v) != kind.frame(first) for v in others):
@@ -124,34 +126,34 @@ def zipped(first, *others) -> list[tuple] | None:
     return list(zip(kind.parts(first), *map(kind.parts, others)))
 
 
-def walk(value, content: Callable[[Box], Any] | None = None) -> Iterator:
+def walk(value: Value, content: Callable[[Box], Any] | None = None) -> Iterator:
     """A value, and all that is in it, from the outside in. content: what gives what a Box holds; None: Boxes are leaves"""
     yield value
     for part in (content(value),) if isinstance(value, Box) and content else parts_of(value):
         yield from walk(part, content)
 
 
-def leaves(value, content: Callable[[Box], Any] | None = None) -> Iterator:
+def leaves(value: Value, content: Callable[[Box], Any] | None = None) -> Iterator:
     """The leaves in a value, in order. content: see walk"""
     return (x for x in walk(value, content) if kind_of(x) is LEAF and not (isinstance(x, Box) and content))
 
 
-def data_in(value, store) -> list:
+def data_in(value: Value, store: dict) -> list:
     """The run-time nodes and Tensors in a value, in order. store: what holds the content of Boxes"""
     return [x for x in leaves(value, store.__getitem__) if isinstance(x, (AnfNode, Tensor))]
 
 
-def has_nodes(value, store) -> bool:
+def has_nodes(value: Value, store: dict) -> bool:
     """True if any part of the value is known at run time only."""
     return any(isinstance(x, AnfNode) for x in data_in(value, store)) or isinstance(value, Dim)
 
 
-def has_sizes(value) -> bool:
+def has_sizes(value: Value) -> bool:
     """True if a size that is known at run time only stands in a value."""
     return any(isinstance(x, Dim) for x in leaves(value))
 
 
-def maker(value, leaf: Callable[[Any], Callable | None]) -> Callable[[Any], Any]:
+def maker(value: Value, leaf: Callable[[Any], Callable | None]) -> Callable[[Any], Any]:
     """A function of what the run knows that makes what Python has for the value.
 
     leaf   : gives it for what has no parts, or is made in another way; None for what is made of its parts
@@ -169,7 +171,7 @@ def maker(value, leaf: Callable[[Any], Callable | None]) -> Callable[[Any], Any]
     return lambda now: kind.python(value, (make(now) for make in makers))
 
 
-def maker_of_content(box, content, leaf):
+def maker_of_content(box: Box, content: Value, leaf: Callable[..., Any]) -> Callable[..., Any]:
     """The same for a Box that holds this."""
     if box.kind == "iterator":
         raise Refusal("an iterator is given to Python code", box.marks)
@@ -177,7 +179,7 @@ def maker_of_content(box, content, leaf):
     return make if box.kind == "cell" else lambda now: {"list": list, "dict": dict, "set": set}[box.kind](make(now))
 
 
-def skeleton(value):
+def skeleton(value: Value) -> Any:
     """What two values that differ in their run-time parts at most have in common."""
     if isinstance(value, (AnfNode, Tensor, Dim, Mixed)):
         return "node"

@@ -3,24 +3,29 @@
 Those of `operator` are the operators. Those of `itertools` are written here once more, as the generators that they are,
 and executed like a user's function: so items and effects come when they are asked for.
 """
+from __future__ import annotations
+
 import functools
 import itertools
 import operator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .access import COMPARISONS, OPERATORS, binary_value, compare_values, item, iterate, negate
 from .builtins import builtin
+from .evaluating import Evaluating
 from .iterators import iterator_of
 from .kinds import has_nodes
-from .values import BoundMethod, Closure
+from .values import BoundMethod, Closure, Value
 
 # ---------------------------------------------------------------- operator, functools
 
 
-def _binary(sign):
+def _binary(sign: str) -> Callable[..., Value]:
     return lambda ev, a, b: binary_value(ev, sign, a, b)
 
 
-def _compare(sign):
+def _compare(sign: str) -> Callable[..., Value]:
     return lambda ev, a, b: compare_values(ev, sign, a, b)
 
 
@@ -31,22 +36,22 @@ for _sign, _function in {**COMPARISONS, "is": operator.is_, "is not": operator.i
 
 
 @builtin(operator.contains)
-def _contains(ev, container, value):
+def _contains(ev: Evaluating, container: Value, value: Value) -> Value:
     return compare_values(ev, "in", value, container)
 
 
 @builtin(operator.not_)
-def _not(ev, value):
+def _not(ev: Evaluating, value: Value) -> Value:
     return negate(ev, value)
 
 
 @builtin(operator.getitem)
-def _getitem(ev, value, index):
+def _getitem(ev: Evaluating, value: Value, index: Value) -> Value:
     return item(ev, value, index)
 
 
 @builtin(functools.partial)
-def _partial(ev, fn, /, *args, **kwargs):
+def _partial(ev: Evaluating, fn: Value, /, *args: Value, **kwargs: Any) -> Value:
     if not isinstance(fn, (BoundMethod, Closure)) and not has_nodes((args, kwargs), ev.store):
         return ev.make_object(functools.partial(fn, *ev.unbox(args), **ev.unbox(kwargs)))
 
@@ -57,7 +62,7 @@ def _partial(ev, fn, /, *args, **kwargs):
 
 # ---------------------------------------------------------------- itertools
 
-def generator(*functions):
+def generator(*functions: Value) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the generator function below for what Python has in C."""
     def register(made):
         builtin(*functions)(lambda ev, *args, **kwargs: ev.call_function(made, args, kwargs))
@@ -65,7 +70,7 @@ def generator(*functions):
     return register
 
 
-def _of_all(function):
+def _of_all(function: Value) -> Callable[..., Value]:
     """The handler of what reads all of its arguments before it gives the first item."""
     def handler(ev, *args, **kwargs):
         read = [a if isinstance(a, int) else iterate(ev, a) for a in args]
@@ -79,19 +84,19 @@ for _function in (itertools.product, itertools.permutations, itertools.combinati
 
 
 @generator(itertools.chain)
-def chain(*iterables):
+def chain(*iterables: Any) -> Iterator[Any]:
     for iterable in iterables:
         yield from iterable
 
 
 @generator(itertools.chain.from_iterable)
-def chain_from_iterable(iterables):
+def chain_from_iterable(iterables: Value) -> Iterator[Any]:
     for iterable in iterables:
         yield from iterable
 
 
 @generator(itertools.accumulate)
-def accumulate(iterable, func=operator.add, *, initial=None):
+def accumulate(iterable: Value, func: Any = operator.add, *, initial: Any = None) -> Iterator[Any]:
     iterator, total = iter(iterable), initial
     if initial is None:
         for total in iterator:
@@ -105,14 +110,14 @@ def accumulate(iterable, func=operator.add, *, initial=None):
 
 
 @generator(itertools.count)
-def count(start=0, step=1):
+def count(start: Value = 0, step: Value = 1) -> Iterator[Any]:
     while True:
         yield start
         start = start + step
 
 
 @generator(itertools.cycle)
-def cycle(iterable):
+def cycle(iterable: Value) -> Iterator[Any]:
     kept = []
     for value in iterable:
         yield value
@@ -122,20 +127,20 @@ def cycle(iterable):
 
 
 @generator(itertools.repeat)
-def repeat(object, times=None):
+def repeat(object: Any, times: Any = None) -> Iterator[Any]:
     while times is None or times > 0:
         yield object
         times = times if times is None else times - 1
 
 
 @generator(itertools.starmap)
-def starmap(function, iterable):
+def starmap(function: Value, iterable: Value) -> Iterator[Any]:
     for args in iterable:
         yield function(*args)
 
 
 @generator(itertools.takewhile)
-def takewhile(predicate, iterable):
+def takewhile(predicate: Value, iterable: Value) -> Iterator[Any]:
     for value in iterable:
         if not predicate(value):
             return
@@ -143,7 +148,7 @@ def takewhile(predicate, iterable):
 
 
 @generator(itertools.dropwhile)
-def dropwhile(predicate, iterable):
+def dropwhile(predicate: Value, iterable: Value) -> Iterator[Any]:
     dropping = True
     for value in iterable:
         if dropping and predicate(value):
@@ -153,21 +158,21 @@ def dropwhile(predicate, iterable):
 
 
 @generator(itertools.filterfalse)
-def filterfalse(predicate, iterable):
+def filterfalse(predicate: Value, iterable: Value) -> Iterator[Any]:
     for value in iterable:
         if not (value if predicate is None else predicate(value)):
             yield value
 
 
 @generator(itertools.compress)
-def compress(data, selectors):
+def compress(data: Value, selectors: Value) -> Iterator[Any]:
     for value, wanted in zip(data, selectors):
         if wanted:
             yield value
 
 
 @generator(itertools.pairwise)
-def pairwise(iterable):
+def pairwise(iterable: Value) -> Iterator[Any]:
     first, before = True, None
     for value in iterable:
         if not first:
@@ -176,7 +181,7 @@ def pairwise(iterable):
 
 
 @generator(itertools.islice)
-def islice(iterable, *ends):
+def islice(iterable: Value, *ends: Value) -> Iterator[Any]:
     limits = slice(*ends)
     iterator, index, wanted = iter(iterable), 0, limits.start or 0
     while limits.stop is None or index < limits.stop:
@@ -191,7 +196,7 @@ def islice(iterable, *ends):
 
 
 @generator(itertools.zip_longest)
-def zip_longest(*iterables, fillvalue=None):
+def zip_longest(*iterables: Value, fillvalue: Value = None) -> Iterator[Any]:
     iterators = [iter(iterable) for iterable in iterables]
     left = [True for _ in iterators]
     while True:

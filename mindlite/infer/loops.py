@@ -4,24 +4,31 @@ The body is executed on what the loop carries at its start; what differs at its 
 run-time number, a size a Symbol) and the body is executed again, until nothing changes: a fixpoint over types. Where
 the types change from iteration to iteration, or where a short constant range makes it cheaper, the loop is unrolled.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..common.dim import Symbol
 from ..common.errors import InternalError, MindliteError, NameLookupError, Refusal
 from ..common.tensor import Tensor
 from ..mindir import syntax
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import check, make_tuple, while_loop as while_prim
-from ..mindir.graph import AnfNode, FuncGraph
+from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter
 from ..mindir.inline import has_effects, inline
 from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import compare_numbers, control_node, go_round_or_leave, in_region, leave_sides, truth, without
 from .effects import AmbiguousTarget
+from .evaluating import Blocks, Evaluating
 from .jumps import loop_exits
 from .kinds import leaves, map_parts
 from .merging import Merge, abstract_of, convert, fill, named, undefined_value, writing
 from .outcome import Outcome, Raises
 from .region import Region, align
-from .values import Box, Conflict, Place
+from .state import Frame
+from .values import Box, Conflict, Place, Value
 from .widening import NOTHING, CannotLoop, Peel, Varying, Widening, flat_like, is_carried, own_sizes, type_of_state
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
@@ -31,7 +38,7 @@ UNROLL_LIMIT = 10_000
 PEEL_AT_MOST = 2             # iterations
 
 
-def run_loop(ev, frame, header, args, stops, peeled=0):
+def run_loop(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks, peeled: int = 0) -> Outcome:
     """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not
     pay. peeled: how many iterations have been taken out of it"""
     stops = stops | {header} | loop_exits(header)
@@ -44,13 +51,13 @@ def run_loop(ev, frame, header, args, stops, peeled=0):
     trips = static_trips(ev, frame, header, args)
     if trips is not None:
         return unroll(ev, frame, header, args, stops)
-    outcome = execute_on_constants(ev, frame, header, args, stops)
-    if outcome is not None:
-        return outcome
+    done = execute_on_constants(ev, frame, header, args, stops)
+    if done is not None:
+        return done
     _restore(ev, frame, saved)
-    outcome = unroll_short(ev, frame, header, args, stops)
-    if outcome is not None:
-        return outcome
+    done = unroll_short(ev, frame, header, args, stops)
+    if done is not None:
+        return done
     _restore(ev, frame, saved)
     try:
         return write_loop(ev, frame, header, args, stops, peeled < PEEL_AT_MOST)
@@ -63,13 +70,13 @@ def run_loop(ev, frame, header, args, stops, peeled=0):
         return unroll(ev, frame, header, args, stops, reason.error)
 
 
-def _save(ev, frame):
+def _save(ev: Evaluating, frame: Frame) -> tuple:
     graph = ev.tracer.graph
     return (len(ev.attempts.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
             list(graph.parameters), dict(frame.env.maps[0]), set(ev.tracer.effects.stale))
 
 
-def _restore(ev, frame, saved):
+def _restore(ev: Evaluating, frame: Frame, saved: tuple) -> None:
     sides, store, nodes, captures, parameters, env, ev.tracer.effects.stale = saved
     leave_sides(ev, sides)
     ev.tracer.store = dict(store)
@@ -81,7 +88,7 @@ def _restore(ev, frame, saved):
     frame.env.maps[0] = dict(env)
 
 
-def static_trips(ev, frame, header, args):
+def static_trips(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value]) -> int | None:
     """How often a `for` runs, where that is known and it must or should be unrolled; None for a loop to write once."""
     if header.loop != "for":
         return None
@@ -94,7 +101,7 @@ def static_trips(ev, frame, header, args):
     return None
 
 
-def execute_on_constants(ev, frame, header, args, stops):
+def execute_on_constants(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks) -> Outcome | None:
     """The outcome of a loop that computes with Python constants only, executed as Python does; None where it does not.
 
     A caller that gets None must restore what was saved.
@@ -121,7 +128,7 @@ def execute_on_constants(ev, frame, header, args, stops):
     return None
 
 
-def unroll_short(ev, frame, header, args, stops):
+def unroll_short(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks) -> Outcome | None:
     """The outcome of a `for` over a constant range whose iterations are at most UNROLL_OPERATORS operators altogether, written
     out: they become one kernel, and their gradient needs no tape. None for another loop.
 
@@ -142,7 +149,7 @@ def unroll_short(ev, frame, header, args, stops):
     return unroll(ev, frame, header, outcome.exits[header][0], stops)
 
 
-def peel(ev, frame, header, args, stops, peeled):
+def peel(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks, peeled: int) -> Outcome:
     """Execute the first iteration, and go on with the loop."""
     outcome = ev.run_once(frame, header, args, stops)
     if header not in outcome.exits:
@@ -154,13 +161,14 @@ def peel(ev, frame, header, args, stops, peeled):
     return go_on() if outcome.single is not None else go_round_or_leave(ev, frame, header, outcome, go_on)
 
 
-def _is_plain(node):
+def _is_plain(node: CNode) -> bool:
     """True for an operator that only computes, and holds no graph."""
     return isinstance(node.fn, Primitive) and not node.fn.traits & {"effect", "control"} and \
         not any(isinstance(value, FuncGraph) for value in node.attrs.values())
 
 
-def unroll(ev, frame, header, args, stops, because=None):
+def unroll(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks,
+           because: Refusal | None = None) -> Outcome:
     """Execute the loop iteration by iteration; whether there is a next one must be known, unless `because` is None."""
     for _ in range(UNROLL_LIMIT):
         outcome = ev.run_once(frame, header, args, stops)
@@ -176,7 +184,7 @@ def unroll(ev, frame, header, args, stops, because=None):
                                       location=header.origin.location)
 
 
-def write_loop(ev, frame, header, args, stops, may_peel):
+def write_loop(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks, may_peel: bool) -> Outcome:
     """The loop as one while_loop node: widen what it carries until one more iteration changes no type."""
     state = tuple(args)
     carried: dict = {}
@@ -205,12 +213,12 @@ class Plan:
     may_peel: where a number is of another type after an iteration, the first iteration may be taken out of the loop
     """
 
-    def __init__(self, ev, state, carried, widened, may_peel=False):
+    def __init__(self, ev: Evaluating, state: tuple, carried: dict, widened: set[Symbol], may_peel: bool = False) -> None:
         self.ev, self.state, self.carried, self.widened, self.may_peel = ev, state, carried, widened, may_peel
         self.plain, self.made_before = True, set(ev.objects.known)
-        self.inits = []                                       # (initial value, abstract) per loop variable
+        self.inits: list[tuple[Value, Abstract]] = []         # (initial value, abstract) per loop variable
 
-    def enter(self, region):
+    def enter(self, region: Region) -> tuple:
         """The state and the carried store entries as values inside `region`."""
         self.inits = []
         self.parameters: list = []
@@ -234,7 +242,7 @@ class Plan:
                 self.ev.tracer.choose(parameter, [initial])
         return state, carried
 
-    def attempt(self, frame, header, stops):
+    def attempt(self, frame: Frame, header: FuncGraph, stops: Blocks) -> tuple:
         """Execute one iteration in a new region. `plain` is True for a loop that is left from its header only."""
         ev, end = self.ev, header.output
         self.plain = end.fn is syntax.switch and end.attrs["false"] in loop_exits(header)
@@ -263,23 +271,23 @@ class Plan:
             made = in_region(ev, frame, header.name, body)
         return made
 
-    def begin(self, frame):
+    def begin(self, frame: Frame) -> None:
         """Make the parameters of an iteration, in the present region."""
         self.inside, self.inside_carried = self.enter(self.ev.tracer.region)
         self.ev.store.update(self.inside_carried)
 
-    def test(self, frame, header):
+    def test(self, frame: Frame, header: FuncGraph) -> Value:
         """Execute the header's nodes on fresh parameters; the truth of its condition."""
         self.begin(frame)
         self.ev.run_nodes(frame, header, self.inside)
         return truth(self.ev, self.ev.read(frame, header.output.args[0]))
 
-    def has_varying(self):
+    def has_varying(self) -> bool:
         """True if a number was made a run-time value: then an error may be due to that."""
         return any(isinstance(v, Varying) and not isinstance(v.initial, AnfNode)
                    for v in leaves((self.state, tuple(self.carried.values()))))
 
-    def widen(self, back, after, names=()):
+    def widen(self, back: tuple, after: dict, names: Sequence[str] = ()) -> tuple:
         """The (state, carried) that also cover the values at the end of the body, or (None, None) if these cover them already.
 
         back, after : the values of the header's parameters at the end, and the store then
@@ -297,7 +305,7 @@ class Plan:
             raise CannotLoop(error.at(self.ev.tracer.origin.location)) from error
         return (state, carried) if widening.changed else (None, None)
 
-    def widened_variable(self, widening, parts, name):
+    def widened_variable(self, widening: Widening, parts: tuple, name: str) -> Value:
         """One variable of the state, wider."""
         try:
             return widening.join(*parts)
@@ -305,7 +313,7 @@ class Plan:
             named(reason.error, name)
             raise
 
-    def widened_store(self, widening, after):
+    def widened_store(self, widening: Widening, after: dict) -> dict:
         """The store entries that the body changes, wider; with those that it changes for the first time."""
         ev, carried = self.ev, {}
         for key, value in after.items():
@@ -325,14 +333,14 @@ class Plan:
                 raise
         return carried
 
-    def emit(self, frame, header, stops, body, outcome, after):
+    def emit(self, frame: Frame, header: FuncGraph, stops: Blocks, body: Region, outcome: Outcome, after: dict) -> Outcome:
         """Write the while_loop for a state that no longer changes, then go on behind it."""
         values = self.next_values(outcome, header, after)
         self.refuse_aliases(header, body, after, values)
         write = self.emit_plain if self.plain else self.emit_general
         return write(frame, header, stops, body, outcome, after, values)
 
-    def refuse_aliases(self, header, body, after, values):
+    def refuse_aliases(self, header: FuncGraph, body: Region, after: dict, values: list[AnfNode]) -> None:
         """A variable that one round leaves as a Tensor that each round assigns to is another name of it in the next.
 
         raises : CannotLoop
@@ -344,12 +352,13 @@ class Plan:
                 raise CannotLoop(AmbiguousTarget("a variable of a loop is, from its second round on, another name of a "
                                                  "Tensor that is assigned to", location=header.origin.location))
 
-    def next_values(self, outcome, header, after):
+    def next_values(self, outcome: Outcome, header: FuncGraph, after: dict) -> list:
         """The values of the loop's parameters for the next iteration, in order."""
         return flat_like(self.inside, outcome.exits[header][0]) + flat_like(
             tuple(self.inside_carried.values()), tuple(after[k] for k in self.inside_carried))
 
-    def emit_plain(self, frame, header, stops, body, outcome, after, values):
+    def emit_plain(self, frame: Frame, header: FuncGraph, stops: Blocks, body: Region, outcome: Outcome, after: dict,
+                   values: list[AnfNode]) -> Outcome:
         """while test: body. Behind it the header's nodes are executed once more, for what uses them."""
         ev, parameters, inside, inits = self.ev, self.parameters, self.inside, self.inits
         carried = self.inside_carried
@@ -369,11 +378,11 @@ class Plan:
         results = self.write(header, body, region, inits, parameters, [])
         self.inside, self.inside_carried, self.parameters = inside, carried, parameters
         self.remember_names(results, values)
-        values = self.outside(results)
-        ev.run_nodes(frame, header, values)
+        ev.run_nodes(frame, header, self.outside(results))
         return ev.run_block(frame, header.output.attrs["false"], ((), {}), stops)
 
-    def emit_general(self, frame, header, stops, body, outcome, after, values):
+    def emit_general(self, frame: Frame, header: FuncGraph, stops: Blocks, body: Region, outcome: Outcome, after: dict,
+                     values: list[AnfNode]) -> Outcome:
         """A loop that is left in several ways: it also carries whether to go on, which way it is left, and what then
         leaves."""
         ev = self.ev
@@ -414,7 +423,8 @@ class Plan:
         exits = {t: fill(p, slots) for t, p in left.items()}
         return Outcome(exits, without(ev, results[-1], number) if len(exits) > 1 else 0)
 
-    def write(self, header, body, test, inits, parameters, extra):
+    def write(self, header: FuncGraph, body: Region, test: Region, inits: Sequence[Value], parameters: list[Parameter],
+              extra: Sequence[Value]) -> list[CNode]:
         """Append the while_loop; its results."""
         ev = self.ev
         captured = align([body, test])
@@ -429,12 +439,12 @@ class Plan:
                                  cond=test.graph, body=body.graph, invariants=len(captured),
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
 
-    def no_value(self, abstract):
+    def no_value(self, abstract: Abstract) -> AnfNode:
         """What stands for a value of this type before the first iteration. The sizes that the loop makes are those of its
         results; a gradient gives this operand's cotangent too, whose sizes are others."""
         return undefined_value(self.ev, own_sizes(abstract, self.ev.tracer.region.symbols() - self.widened, {}))
 
-    def demand_a_turn(self, test, operands):
+    def demand_a_turn(self, test: Region, operands: list[AnfNode]) -> None:
         """What is first assigned in the loop and read behind it has a value after one iteration, and what begins as a number
         is a Tensor: without an iteration, Python runs the call."""
         tracer = self.ev.tracer
@@ -447,14 +457,14 @@ class Plan:
             return NameLookupError("a loop without iterations leaves a variable as it was before", location=location)
         tracer.graph.add(check, entered, origin=tracer.origin, abstract=AbstractTuple(()), error=error, again=True)
 
-    def remember_names(self, results, values):
+    def remember_names(self, results: list[CNode], values: Sequence[AnfNode]) -> None:
         """Which results may be Tensors that have other names: by their first value, or by one of a later iteration."""
         ambiguous, has_name = self.ev.tracer.effects.ambiguous, self.ev.tracer.has_name
         for parameter, result, first, later in zip(self.parameters, results, self.inits, values):
             if parameter in ambiguous and (has_name(first) or later is not parameter and has_name(later)):
                 self.ev.tracer.choose(result, [first, later])
 
-    def outside(self, results):
+    def outside(self, results: Sequence[AnfNode]) -> tuple:
         """The state behind the loop; the carried store entries are set."""
         replace = dict(zip(self.parameters, results))
 

@@ -4,6 +4,12 @@
 
 in_axes and out_axes are trees like the arguments and the results, or one axis for all that stands below.
 """
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..common.dim import Size
 from ..common.errors import ArgumentError, OutAxesError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
@@ -12,12 +18,13 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, reshape
 from ..ops.random import drawn_inside
+from .evaluating import Evaluating
 from .merging import Slot, fill
 from .transforms import Subgraph, as_tensor, from_outside, is_data, map_content
-from .values import Box
+from .values import Box, Value
 
 
-def map_over(ev, what, args, kwargs):
+def map_over(ev: Evaluating, what: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """vmap(f, in_axes, out_axes)(*args)"""
     axes = axes_of_arguments(what.in_axes, args)
     used: list = []
@@ -50,7 +57,7 @@ def map_over(ev, what, args, kwargs):
                   else _repeated(ev, x, axis, sizes[0]), sub.content)
 
 
-def axes_of_arguments(in_axes, args):
+def axes_of_arguments(in_axes: Any, args: Sequence[Value]) -> tuple:
     """in_axes for each argument. raises : ArgumentError where it names another number of them"""
     axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
     if len(axes) != len(args):
@@ -58,7 +65,7 @@ def axes_of_arguments(in_axes, args):
     return axes
 
 
-def check_sizes(sizes):
+def check_sizes(sizes: Sequence[Size]) -> None:
     """raises : ArgumentError where no axis is mapped, ShapeError where the mapped axes differ in size"""
     if not sizes:
         raise ArgumentError("vmap: no argument is mapped", hint="at least one of in_axes is an int")
@@ -67,7 +74,7 @@ def check_sizes(sizes):
             raise ShapeError("vmap: the mapped axes differ in size", note=f"{sizes[0]} and {size}")
 
 
-def axes_of_parts(keys, axes, named):
+def axes_of_parts(keys: Any, axes: Any, named: str) -> Any:
     """in_axes or out_axes for each part of a container, in order; for what is none (keys is None) its axis.
 
     keys   : the parts' places or names      axes: an int or None for all, or a tuple, list or dict of those of the parts
@@ -82,19 +89,20 @@ def axes_of_parts(keys, axes, named):
     return [inside[key] for key in keys]
 
 
-def argument_axes(keys, axes):
+def argument_axes(keys: Any, axes: Any) -> Any:
     """in_axes of the parts of an argument: see axes_of_parts."""
     return axes_of_parts(keys, axes, "in_axes names {} parts of an argument that has {}")
 
 
-def result_axes(keys, axes):
+def result_axes(keys: Any, axes: Any) -> Any:
     """out_axes of the parts of a result: see axes_of_parts. For a result that stands alone a tuple of one axis will do."""
     if keys is None and isinstance(axes, (tuple, list)) and len(axes) == 1:
         return axes[0]
     return axes_of_parts(keys, axes, "out_axes names {} results, the function gives {}")
 
 
-def _parts(ev, value, axes, within, leaf, content):
+def _parts(ev: Evaluating, value: Value, axes: Any, within: Callable[..., Any], leaf: Callable[..., Any],
+           content: Value) -> Value:
     """`value` with leaf(x, its axis) for each x in it that is no container.
 
     within : argument_axes or result_axes       content: the function that gives what is in a Box
@@ -109,7 +117,7 @@ def _parts(ev, value, axes, within, leaf, content):
     return map_content(ev, lambda part: _parts(ev, part, next(each), within, leaf, content), value, content)
 
 
-def _repeated(ev, value, axis, size):
+def _repeated(ev: Evaluating, value: Value, axis: Any, size: Size) -> Value:
     """A result that comes from outside of the mapped function, once for each item, along its axis."""
     if not is_data(value) or axis is None:
         return value
@@ -123,7 +131,7 @@ def _repeated(ev, value, axis, size):
         return broadcast_to(one, shape=x.shape[:place] + (size,) + x.shape[place:])
 
 
-def _enter(ev, sub, value, axes, used, sizes, places):
+def _enter(ev: Evaluating, sub: Subgraph, value: Value, axes: Any, used: list, sizes: list, places: dict) -> Value:
     """The argument inside a mapped function: every tensor along an axis loses it."""
     def leaf(x, axis):
         def without(abstract):

@@ -4,15 +4,19 @@ Equal constants stay constants; tensors and numbers that differ become results o
 tuples, dicts and the contents of lists are merged part by part; what does not fit together is a Conflict, an error that
 is raised when the variable is used.
 """
+from __future__ import annotations
+
 import contextlib
 import keyword
 import operator
+from collections.abc import Iterator
+from typing import Any
 
 from ..common import dtype as dt
 from ..common.dim import Dim, Symbol, compare, lone_symbol, symbols_of
 from ..common.errors import GraphSyntaxError, InternalError, MindliteError, Refusal
 from ..common.tensor import Tensor
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
+from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.builder import constant
 from ..mindir.control import undefined as undefined_prim
 from ..mindir.graph import AnfNode
@@ -20,13 +24,15 @@ from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.basic import cast, scalar_to_tensor
 from ..ops.scalar import scalar_cast
+from .evaluating import Evaluating
 from .fallback import as_object
 from .jumps import NOT_YET, live_into
 from .kinds import LEAF, kind_of, map_parts, remade, skeleton, zipped
 from .outcome import Raises
 from .program import by_python
+from .region import Region
 from .sharing import spot
-from .values import Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Unsure
+from .values import Box, Closure, Conflict, Formatted, MadeException, Mixed, Place, Unsure, Value
 
 
 class Merge:
@@ -35,11 +41,14 @@ class Merge:
     inlined : the graph will stand where it is called (a derivative's), so its Symbols are known behind it
     """
 
-    def __init__(self, ev, inlined=False):
-        self.ev, self.slots, self.seen, self.boxes, self.inlined = ev, [], {}, [], inlined
-        self.sizes = {}                                      # {sides without the value: {a size in there: its Symbol outside}}
+    def __init__(self, ev: Evaluating, inlined: bool = False) -> None:
+        self.ev, self.inlined = ev, inlined
+        self.slots: list[tuple] = []
+        self.seen: dict[Any, Slot] = {}
+        self.boxes: list[tuple[Box, Value]] = []
+        self.sizes: dict[Any, dict] = {}                     # {sides without the value: {a size in there: its Symbol outside}}
 
-    def value(self, a, b):
+    def value(self, a: Value, b: Value) -> Value:
         """The merged value; run-time parts become placeholders `Slot`."""
         ev = self.ev
         if a is b:
@@ -73,7 +82,7 @@ class Merge:
             return self.slot(Held(a), Held(b), AbstractAny())
         return Conflict(conflict(a, b, ev))
 
-    def unsure(self, a, b):
+    def unsure(self, a: Value, b: Value) -> Value:
         """A variable that one side, or both, may leave without a value."""
         if a is NOT_YET or b is NOT_YET:
             return NOT_YET
@@ -84,7 +93,7 @@ class Merge:
             else self.value(x.value, y.value)
         return Unsure(x.name or y.name, self.value(x.given, y.given), value)
 
-    def stored(self, key, a, b):
+    def stored(self, key: Any, a: Value, b: Value) -> Value:
         """What a variable, a Tensor or a container holds: a container a tuple, never one run-time value."""
         container = isinstance(key, Box) and key.kind != "cell"
         if container and key.kind == "iterator" and not _as_far(a, b):
@@ -97,7 +106,7 @@ class Merge:
             named(merged.error, key.name if isinstance(key, (Box, Place)) else "")
         return Conflict(conflict(a, b, self.ev)) if container and isinstance(merged, Slot) else merged
 
-    def data(self, a, b):
+    def data(self, a: Value, b: Value) -> Value:
         """Two tensors or numbers."""
         if not isinstance(a, (AnfNode, Tensor, Dim)) and not isinstance(b, (AnfNode, Tensor, Dim)) \
                 and type(a) is type(b) and (a == b and repr(a) == repr(b)):
@@ -115,7 +124,7 @@ class Merge:
             return Conflict(error if isinstance(error, Refusal) else Refusal.uncertain(error))
         return self.slot(a, b, abstract)
 
-    def mixed(self, a, b):
+    def mixed(self, a: Value, b: Value) -> Value:
         """Numbers of several types, or a number and a Tensor."""
         x, y, made = Mixed.of(a, type_of(a)), Mixed.of(b, type_of(b)), {}
         for kind in dict.fromkeys([*x, *y]):
@@ -127,7 +136,7 @@ class Merge:
             made[kind] = self.value(given, other), value
         return Mixed(made)
 
-    def slot(self, a, b, abstract):
+    def slot(self, a: Value, b: Value, abstract: Abstract) -> Value:
         """A result of the branch, `a` or `b` being None where that side has no value."""
         key = (_key(a), _key(b))
         if key not in self.seen:
@@ -138,7 +147,7 @@ class Merge:
             self.slots.append((a, b, abstract))
         return self.seen[key]
 
-    def only(self, value, side):
+    def only(self, value: Value, side: int) -> Value:
         """A value that only one side has (it is used only if that side was taken): its run-time parts become slots."""
         if isinstance(value, AnfNode) or isinstance(value, Tensor):
             if isinstance(value, Tensor) or self.ev.tracer.region.can_see(value):
@@ -153,13 +162,13 @@ class Merge:
         return map_parts(lambda v: self.only(v, side), value)
 
 
-def are_one_constant(ev, a, b):
+def are_one_constant(ev: Evaluating, a: Value, b: Value) -> bool:
     """True for a constant of Python and another that cannot be told from it: of the same type, equal, and not to be changed."""
     return a is b or type(a) is type(b) and not isinstance(a, Box) and kind_of(a) is LEAF \
         and by_python(ev, bool, by_python(ev, operator.eq, a, b))
 
 
-def visible(ev, closure):
+def visible(ev: Evaluating, closure: Closure) -> Value:
     """A function that was made on one path or in one iteration, if what it uses is to be seen from here, else a Conflict."""
     for node in live_into(closure.graph):
         value = closure.env.get(node)
@@ -169,7 +178,7 @@ def visible(ev, closure):
     return closure
 
 
-def _same_keys(kind, left, right):
+def _same_keys(kind: str, left: Any, right: Any) -> bool:
     """True for contents of equal length, unless they are dicts with different keys or sets with different elements."""
     if len(left) != len(right):
         return False
@@ -179,7 +188,7 @@ def _same_keys(kind, left, right):
                                               for a, b in zip(left, right))
 
 
-def _as_far(a, b):
+def _as_far(a: Value, b: Value) -> Value:
     """True for contents of an iterator that differ in run-time values at most."""
     return isinstance(a, Conflict) or isinstance(b, Conflict) or len(a) == len(b) and all(
         x is y or isinstance(x, (AnfNode, Tensor, tuple, dict)) or type(x) is type(y) and x == y for x, y in zip(a, b))
@@ -189,7 +198,7 @@ class Held:
     """Any value, None too, of a side whose slot holds an object."""
     __slots__ = ("value",)
 
-    def __init__(self, value):
+    def __init__(self, value: Value) -> None:
         self.value = value
 
 
@@ -197,32 +206,32 @@ class Slot:
     """Stands for result `number` of a branch until the node exists."""
     __slots__ = ("number", "abstract")
 
-    def __init__(self, number, abstract):
+    def __init__(self, number: int, abstract: Abstract) -> None:
         self.number, self.abstract = number, abstract
 
 
-def fill(value, results):
+def fill(value: Value, results: Value) -> Value:
     """`value` with Slots replaced by the nodes of the results."""
     return results[value.number] if isinstance(value, Slot) else map_parts(lambda v: fill(v, results), value)
 
 
-def is_data(value):
+def is_data(value: Value) -> bool:
     return isinstance(value, (AnfNode, Tensor, bool, int, float, Dim))
 
 
-def _key(value):
+def _key(value: Value) -> Any:
     if isinstance(value, Dim):                               # its text is no name: Symbols of one name are many
         return value
     return ("const", type(value), repr(value)) if isinstance(value, (bool, int, float)) else id(value)
 
 
-def abstract_of(value):
+def abstract_of(value: Value) -> Abstract:
     if isinstance(value, AnfNode):
         return value.abstract
     return AbstractScalar(type(value)) if isinstance(value, (bool, float)) else constant(value).abstract
 
 
-def type_of(value):
+def type_of(value: Value) -> Any:
     """bool, int, float or Tensor, for data; None for what is Mixed."""
     if isinstance(value, Mixed):
         return None
@@ -230,7 +239,7 @@ def type_of(value):
     return abstract.type if isinstance(abstract, AbstractScalar) else Tensor
 
 
-def conflict(a, b, ev, cause=None):
+def conflict(a: Value, b: Value, ev: Evaluating, cause: Any = None) -> MindliteError:
     """The refusal of what is `a` on one path and `b` on another; `named` puts the variable's name into it."""
     error = differing(ev, f"a variable is {described(ev, a)} on one path and {described(ev, b)} on another")
     error.statements = (*getattr(a, "marks", ()), *getattr(b, "marks", ()), join_mark(ev))
@@ -238,13 +247,13 @@ def conflict(a, b, ev, cause=None):
     return error
 
 
-def differing(ev, what):
+def differing(ev: Evaluating, what: str) -> Refusal:
     """The refusal that says what differs."""
     return Refusal(f"{what}, depending on a value that is known at run time only", location=ev.tracer.origin.location,
                    hint="give it the same type and structure on both paths")
 
 
-def described(ev, value):
+def described(ev: Evaluating, value: Value) -> str:
     """A value in a few words: its type, and of a container what it holds."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
@@ -261,7 +270,7 @@ def described(ev, value):
     return f"a {kind} of {len(content)}"
 
 
-def named(error, name):
+def named(error: Any, name: str) -> Any:
     """The same refusal, of the variable of that name; of the value of an expression, whose name is Python's word for it."""
     if name and error.message.startswith("a variable is "):
         what = "what the function gives" if name == "return" else "the value of an expression" if keyword.iskeyword(name) else \
@@ -271,7 +280,7 @@ def named(error, name):
     return error
 
 
-def of_contents(ev, box, a, b):
+def of_contents(ev: Evaluating, box: Box, a: Value, b: Value) -> Value:
     """The refusal of a list, dict or set that holds `a` on one path and `b` on another."""
     made = box.marks[0][2] if box.marks and box.marks[0][0] == "made" else None
     what = f"the {box.kind} that is made in line {made[1]}" if made else f"a {box.kind} among the arguments"
@@ -284,12 +293,12 @@ def of_contents(ev, box, a, b):
     return error
 
 
-def join_mark(ev):
+def join_mark(ev: Evaluating) -> tuple:
     """The mark of what is merged now."""
     return "join", spot(ev.tracer.origin.location)
 
 
-def join_abstracts(a, b, fresh=True):
+def join_abstracts(a: Any, b: Any, fresh: bool = True) -> Any:
     """The abstract that covers both: equal parts stay, differing sizes become a new Symbol.
 
     raises : Refusal where they do not fit together: Python has no such rule, so Python runs the function then
@@ -316,7 +325,7 @@ def join_abstracts(a, b, fresh=True):
     return AbstractTensor(a.dtype, tuple(x if x == y else Symbol(lo=0).dim for x, y in zip(a.shape, b.shape)))
 
 
-def sized_outside(abstract, region, made, one_side):
+def sized_outside(abstract: Abstract, region: Region, made: dict, one_side: bool) -> Abstract:
     """The type that a value of a branch has behind it, in `region`: a size computed from Symbols that only the branch has is
     a Symbol of its own there, as nothing could compute it. So is one that may be negative where only one side has the value,
     as n - 1 is behind a loop until n is 0: nothing stands for it on the other side, and its size is 0.
@@ -333,7 +342,7 @@ def sized_outside(abstract, region, made, one_side):
     return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape])) if made else abstract
 
 
-def convert(ev, value, abstract):
+def convert(ev: Evaluating, value: Value, abstract: Any) -> Any:
     """`value` as a node of the given abstract, in the present region."""
     if isinstance(abstract, AbstractAny):
         return as_object(ev, value.value if isinstance(value, Held) else value)
@@ -351,14 +360,14 @@ def convert(ev, value, abstract):
     return node
 
 
-def undefined_value(ev, abstract):
+def undefined_value(ev: Evaluating, abstract: Abstract) -> Value:
     """A node of that abstract whose value is never used."""
     with interpreting(ev.tracer):
         return undefined_prim(abstract=abstract)
 
 
 @contextlib.contextmanager
-def writing(ev, region, store):
+def writing(ev: Evaluating, region: Region, store: dict[Any, Value]) -> Iterator[None]:
     """Write into `region`, under the store that held at its end."""
     before, outside = ev.tracer.enter(region), ev.tracer.store
     ev.tracer.store = store

@@ -2,24 +2,28 @@
 
     raise ValueError(f"too large: {x.sum()}")     MadeException(ValueError, (Formatted(["too large: ", (%1, "", "")]),))
 """
+from __future__ import annotations
+
 import copy
 import types
+from typing import Any
 
 from ..common.dim import Dim
 from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
+from .evaluating import Evaluating
 from .kinds import LEAF, kind_of, maker, maker_of_content
 from .outside import is_users
-from .values import Box, Formatted, MadeException, Place
+from .values import Box, Formatted, MadeException, Place, Value
 
 
-def class_of(value):
+def class_of(value: Value) -> type:
     """The class of an exception."""
     return value.cls if isinstance(value, MadeException) else type(value)
 
 
-def text_of(ev, exception):
+def text_of(ev: Evaluating, exception: Value) -> Value:
     """str(exception)"""
     cls = class_of(exception)
     if cls.__str__ not in (BaseException.__str__, KeyError.__str__):
@@ -34,7 +38,7 @@ def text_of(ev, exception):
     return ev.call(repr, (args[0] if len(args) == 1 else args,), {})
 
 
-def repr_of(ev, exception):
+def repr_of(ev: Evaluating, exception: Value) -> Value:
     """repr(exception), of one that is made of run-time values"""
     if exception.cls.__repr__ is not BaseException.__repr__:
         raise Refusal(f"repr() of a {exception.cls.__name__} that is made of run-time values")
@@ -45,14 +49,14 @@ def repr_of(ev, exception):
     return Formatted([exception.cls.__name__ + before, *parts, after])
 
 
-def args_of(ev, exception):
+def args_of(ev: Evaluating, exception: Value) -> tuple:
     """exception.args"""
     if isinstance(exception, MadeException) and exception.fields is not None:
         return ev.store.get(Place("attr", exception.fields, "args"), exception.args)
     return exception.args
 
 
-def anew(exception):
+def anew(exception: Value) -> Value:
     """An exception like this one: each run raises one of its own."""
     cls = type(exception)
     made = cls.__new__(cls, *exception.args) if is_users(cls.__init__) else copy.copy(exception)
@@ -63,7 +67,7 @@ def anew(exception):
     return made
 
 
-def taken_apart(ev, value, store=None):
+def taken_apart(ev: Evaluating, value: Value, store: dict[Any, Value] | None = None) -> tuple:
     """(the run-time parts of a value, in order; a function that makes the value of what they are at run time).
 
     store : the one in which what an exception's __init__ has assigned stands

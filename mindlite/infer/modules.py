@@ -2,6 +2,11 @@
 
     GraphCell(load("net.mindir"))(x)      x: f32[8, 3]  fits  %x: f32[N, 3]      ->      the nodes of the file, with N = 8
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ..common.dim import Dim, lone_symbol
@@ -12,11 +17,13 @@ from ..mindir.constraints import require
 from ..mindir.file import Input, Output
 from ..mindir.graph import AnfNode
 from ..mindir.inline import inline, with_sizes
+from .evaluating import Evaluating
 from .kinds import parts_of, remade
 from .transforms import as_tensor
+from .values import Value
 
 
-def call_module(ev, what, args, kwargs):
+def call_module(ev: Evaluating, what: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """The result of a mindir.file.Module for these arguments.
 
     raises : ArgumentError, DTypeError, ShapeError where they are not like those that it was made for
@@ -42,7 +49,7 @@ def call_module(ev, what, args, kwargs):
     return ev.box(filled(module.output, outputs, given))
 
 
-def tensors_of(module, args, kwargs):
+def tensors_of(module: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Any:
     """The tensors in the arguments of a Module. raises : ArgumentError where their structure is another one"""
     if kwargs or len(args) != len(module.inputs):
         raise ArgumentError(f"{module.name} takes {len(module.inputs)} arguments by position",
@@ -53,7 +60,7 @@ def tensors_of(module, args, kwargs):
     return given
 
 
-def fit(name, where, pattern, value, given):
+def fit(name: str, where: str, pattern: Any, value: Value, given: Any) -> None:
     """Add the tensors in an argument to `given`; what else is in it must be as it was when the graph was made."""
     if isinstance(pattern, Input):
         if not isinstance(value, (AnfNode, Tensor, np.ndarray, bool, int, float, Dim)):
@@ -74,7 +81,7 @@ def fit(name, where, pattern, value, given):
                             hint="export the network with a Tensor there to have it vary")
 
 
-def unify(name, parameter, abstract, sizes):
+def unify(name: str, parameter: Any, abstract: Any, sizes: dict) -> None:
     """Does an operand have the type of the parameter? sizes: {Symbol: int or Dim}, to which those of this one are added."""
     wanted = parameter.abstract
     note = f"%{parameter.name}: {wanted}, given: {abstract}"
@@ -97,7 +104,7 @@ def unify(name, parameter, abstract, sizes):
             sizes[symbol] = actual
 
 
-def filled(pattern, outputs, given):
+def filled(pattern: Any, outputs: Any, given: Any) -> Value:
     """The result, with values in place of Outputs."""
     if isinstance(pattern, Output):
         return outputs[pattern.number] if pattern.input is None else given[pattern.input]

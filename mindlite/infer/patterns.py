@@ -1,25 +1,29 @@
 """Patterns of `match` on values: what a mapping or class pattern takes out of its subject (PEP 634)."""
+from __future__ import annotations
+
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from ..common.errors import MissingAttributeError, Refusal
 from ..mindir.graph import AnfNode
 from .access import attribute
+from .evaluating import Evaluating
 from .fallback import ask_python
 from .outcome import Raises
 from .program import by_python, raised_as, raises
-from .values import Box
+from .values import Box, Value
 
 # case int(x): x is the subject
 ITSELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
-def asked(fn, *args):
+def asked(fn: Value, *args: Any) -> Value:
     """fn(*args), of the subject's class: behind a door where inference asks (`program.by_python`)."""
     return fn(*args)
 
 
-def keys_of(subject, *keys, ask=asked):
+def keys_of(subject: Value, *keys: Value, ask: Callable[..., Any] = asked) -> Value:
     """The values of a mapping for these keys; None if it is none, or lacks one."""
     if not ask(isinstance, subject, Mapping) or ask(len, subject) < len(keys):
         return None
@@ -28,12 +32,12 @@ def keys_of(subject, *keys, ask=asked):
     return None if any(value is missing for value in values) else values
 
 
-def rest_of(subject, *keys, ask=asked):
+def rest_of(subject: Value, *keys: Value, ask: Callable[..., Any] = asked) -> Value:
     """The dict of what a mapping has for other keys."""
     return {key: value for key, value in ask(list, ask(subject.items)) if key not in keys}
 
 
-def attribute_names(cls, count, names):
+def attribute_names(cls, count: int, names: Sequence[str]) -> Any:
     """The attributes that a class pattern asks for; the subject itself is None. For what is no class, or has too few
     __match_args__, the TypeError that Python raises."""
     if not isinstance(cls, type):
@@ -52,7 +56,7 @@ def attribute_names(cls, count, names):
     return wanted
 
 
-def attributes_of(subject, cls, count, names, ask=asked):
+def attributes_of(subject: Value, cls: type, count: int, names: Sequence[str], ask: Callable[..., Any] = asked) -> Value:
     """What a class pattern takes out of its subject; None if that is no instance, or lacks an attribute."""
     wanted, values = attribute_names(cls, count, names), []
     if isinstance(wanted, TypeError):
@@ -67,16 +71,16 @@ def attributes_of(subject, cls, count, names, ask=asked):
 _MISSING = object()
 
 
-def _raise(error):
+def _raise(error: Exception) -> NoReturn:
     raise error
 
 
-def asking(ev):
+def asking(ev: Evaluating) -> Callable[..., Any]:
     """`asked` behind a door."""
     return functools.partial(by_python, ev)
 
 
-def match_keys(ev, subject, *keys):
+def match_keys(ev: Evaluating, subject: Value, *keys: Value) -> Value:
     """keys_of for what inference knows."""
     if ev.is_object(subject):
         return ask_python(ev, keys_of, (subject, *keys), "a mapping pattern on an object that Python made")
@@ -88,7 +92,7 @@ def match_keys(ev, subject, *keys):
     return tuple([pairs[key] for key in keys]) if subject.kind == "dict" and all(key in pairs for key in keys) else None
 
 
-def match_rest(ev, subject, *keys):
+def match_rest(ev: Evaluating, subject: Value, *keys: Value) -> Value:
     """rest_of for what inference knows."""
     if ev.is_object(subject):
         return ask_python(ev, rest_of, (subject, *keys), "a mapping pattern on an object that Python made")
@@ -96,7 +100,7 @@ def match_rest(ev, subject, *keys):
     return ev.new_box("dict", tuple(rest_of(pairs, *keys).items()))
 
 
-def match_class(ev, subject, cls, count, names):
+def match_class(ev: Evaluating, subject: Value, cls: Value, count: int, names: Sequence[str]) -> Value:
     """attributes_of for what inference knows."""
     if ev.is_object(subject):
         return ask_python(ev, attributes_of, (subject, cls, count, names),

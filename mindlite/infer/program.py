@@ -7,25 +7,29 @@ Inference computes with known values by Python, and looks at the users' objects 
 door, so nothing else can pass for the program's. Where one of the values stands for what only the run knows (a node, a
 function that the graph makes), Python might say something else: that is no exception but a refusal.
 """
-import os
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from ..common.dim import Dim
 from ..common.errors import MindliteError, Passed, Refusal, Signal, is_deep
-from ..common.location import is_framework
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
+from .evaluating import Evaluating
 from .kinds import kind_of, walk
 from .outcome import Raises
-from .values import Box, Closure, Conflict
+from .region import of_operators
+from .values import Box, Closure, Conflict, Value
 
 
-def raises(ev, error):
+def raises(ev: Evaluating, error: BaseException) -> Raises:
     """What the program raises here: `error`, an exception of Python's."""
     return Raises(error if ev.concrete else ev.make_object(error.with_traceback(None)), ev.tracer.origin)
 
 
-def by_python(ev, fn, *args, **kwargs):
+def by_python(ev: Evaluating, fn: Value, *args: Value, **kwargs: Any) -> Value:
     """fn(*args, **kwargs), by Python and now.
 
     raises : Raises with what Python raises; GraphSyntaxError where a value stands for one of the run
@@ -40,7 +44,7 @@ def by_python(ev, fn, *args, **kwargs):
         raise judged(ev, error, (fn, args, kwargs)) from error
 
 
-def by_operators(ev, fn, *args, **kwargs):
+def by_operators(ev: Evaluating, fn: Value, *args: Value, **kwargs: Any) -> Value:
     """The same for a function of the framework that is made of operators, which are written into the graph."""
     try:
         return fn(*args, **kwargs)
@@ -58,7 +62,7 @@ def by_operators(ev, fn, *args, **kwargs):
         raise judged(ev, error, (args, kwargs)) from error
 
 
-def with_names_of_tensors(text, args):
+def with_names_of_tensors(text: str, args: Sequence[Value]) -> str:
     """Python's text on operands of these types, nodes among them, as it is for the values that they stand for."""
     for a in args:
         if isinstance(a, AnfNode):
@@ -67,25 +71,7 @@ def with_names_of_tensors(text, args):
     return text
 
 
-# where operators are written, and what they are given: signatures, and nodes that stand for values
-OPERATORS = (*(room + os.sep for room in ("ops", "common", "numpy", "nn")), *(os.path.join("mindir", file) for file in (
-    "primitive.py", "graph.py")))
-
-
-def of_operators(error):
-    """True for what comes out of an operator's code, not of the interpreter under which it runs."""
-    below = error.__traceback__
-    if below.tb_next is None:                                # Python's own: an operator that no operand's class has
-        return True
-    files = []
-    while below is not None:
-        files.append(below.tb_frame.f_code.co_filename)
-        below = below.tb_next
-    ours = [file for file in files if is_framework(file)]     # whoever has called what is not ours answers for it
-    return not ours or any(f"{os.sep}{part}" in ours[-1] for part in OPERATORS)
-
-
-def of_container(ev, fn, *args):
+def of_container(ev: Evaluating, fn: Value, *args: Value) -> Value:
     """The same for what a container does with its items whatever they are: items and slices, pop, get."""
     try:
         return fn(*args)
@@ -93,7 +79,7 @@ def of_container(ev, fn, *args):
         raise judged(ev, error, ()) from error
 
 
-def judged(ev, error, values):
+def judged(ev: Evaluating, error: Exception, values: Value) -> BaseException:
     """Raises, or the refusal, for what Python has raised for these values."""
     if is_deep(error):
         return error                                         # of inference as a whole: see specialise
@@ -102,30 +88,30 @@ def judged(ev, error, values):
     return raises(ev, error)
 
 
-def text_by_python(ev, fn, value, *rest):
+def text_by_python(ev: Evaluating, fn: Value, value: Value, *rest: Value) -> str:
     """The text of a value, by Python and now: str, repr, format. raises : Refusal for that of a stand-in, as by_python"""
     if not ev.concrete and any(map(is_stand_in, walk(value))):
         raise Refusal("the text of what is known at run time only", location=ev.tracer.origin.location)
     return by_python(ev, fn, value, *rest)
 
 
-def stands_in(ev, value):
+def stands_in(ev: Evaluating, value: Value) -> bool:
     """True if a value, or a part of it, stands for what only the run knows."""
     return any(is_stand_in(v) or ev.made_here(v) and hasattr(v, "__dict__") for v in walk(value))
 
 
-def is_stand_in(value):
+def is_stand_in(value: Value) -> bool:
     """True for what Python itself does not have: what inference knows of a value of the run."""
     return isinstance(value, (AnfNode, Closure, Undefined, Conflict, Box, Dim)) or kind_of(value).ours
 
 
-def raised_as(error, classes):
+def raised_as(error: Any, classes: Any) -> Any:
     """The exception of these classes that the program raises by `error`; None for another one, and for other errors."""
     made = error.exception if isinstance(error, Raises) else error
     return made if isinstance(made, classes) and isinstance(error, (Raises, MindliteError)) else None
 
 
-def own_exceptions(fn, *args):
+def own_exceptions(fn: Value, *args: Any) -> Value:
     """fn(*args), called back by Python code, to which the program's exceptions are what they are."""
     try:
         return fn(*args)

@@ -7,17 +7,25 @@ is given pulls cotangents back, or pushes tangents, later and as often as it is 
 The graph under the marker computes f's values again, and equal nodes are merged. What f does besides computing (it prints,
 appends, assigns) is done at its call, once, as in eager mode: ad leaves it out of "pull" and "push".
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import J
 from ..mindir.derivative import in_order
+from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline, with_sizes
 from ..mindir.primitive import interpreting
 from ..mindir.protocol import Derivative
 from ..ops.state import identity
-from .transforms import GRADIENTS, Reversal, along, cotangents_of, following, replace_leaves, tangents_of
+from .evaluating import Evaluating
+from .transforms import GRADIENTS, Reversal, Subgraph, along, cotangents_of, following, replace_leaves, tangents_of
+from .values import Value
 
 
-def differentiate(ev, what, args, kwargs):
+def differentiate(ev: Evaluating, what: Any, args: tuple, kwargs: dict[str, Any]) -> Value:
     """grad(f)(*args), value_and_grad, jvp, vjp, linearize, and what the last two gave."""
     return KINDS[what.kind](ev, what.function, what.options, args, kwargs)
 
@@ -25,22 +33,22 @@ def differentiate(ev, what, args, kwargs):
 class Later:
     """What vjp and linearize leave for later, without a node in it: those are handed to it as `kept`."""
 
-    def __init__(self, kind, sub, made=None):
+    def __init__(self, kind: str, sub: Subgraph, made: Value = None) -> None:
         self.kind, self.sub, self.made = kind, sub, made
         self.graph = _renamed(sub.region.graph)
         self.outputs = sub.region.graph.outputs
 
-    def __mindir__(self):
+    def __mindir__(self) -> Any:
         return Derivative(self, self.kind)
 
 
-def _renamed(graph):
+def _renamed(graph: FuncGraph) -> Any:
     """A copy in which sizes that the graph itself makes have names of their own: it stands beside the one that has run."""
     given = {symbol for p in graph.parameters for symbol in symbols_of_abstract(p.abstract)}
     return with_sizes(graph, {symbol: symbol.dim for symbol in given})
 
 
-def _run_now(ev, sub):
+def _run_now(ev: Evaluating, sub: Subgraph) -> Any:
     """(the function's value, what its graph was given): kept values have no name, so nobody assigns to them later."""
     with interpreting(ev.tracer):
         kept = [_nameless(ev.tracer.lift(x)) for x in (*sub.inputs, *sub.captured)]
@@ -48,11 +56,11 @@ def _run_now(ev, sub):
     return sub.finish(results), tuple(kept)
 
 
-def _nameless(x):
+def _nameless(x: Any) -> Any:
     return identity(x) if isinstance(x.abstract, AbstractTensor) else x
 
 
-def _vjp(ev, function, options, args, kwargs):
+def _vjp(ev: Evaluating, function: Value, options: dict[str, Any], args: tuple, kwargs: dict[str, Any]) -> Value:
     """(value, what is kept, the function (kept, cotangents) -> gradients)"""
     args, parted = in_order(args, kwargs)
     made = Reversal(ev, function, {**options, "grad_position": "all", "numbers": True}, args, parted)
@@ -61,7 +69,7 @@ def _vjp(ev, function, options, args, kwargs):
     return value, (kept, like), Later("pull", made.sub, made)
 
 
-def _pull(ev, later, options, args, kwargs):
+def _pull(ev: Evaluating, later: Later, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     (kept, like), given = args
     made = later.made
     with interpreting(ev.tracer):
@@ -70,14 +78,14 @@ def _pull(ev, later, options, args, kwargs):
     return made.pulled(gradients, like)
 
 
-def _linearize(ev, function, options, args, kwargs):
+def _linearize(ev: Evaluating, function: Value, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """(value, what is kept, the function (kept, tangents) -> tangents of the value)"""
     sub = along(ev, function, args[0], kwargs)
     value, kept = _run_now(ev, sub)
     return value, kept, Later("push", sub)
 
 
-def _push(ev, later, options, args, kwargs):
+def _push(ev: Evaluating, later: Later, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     kept, tangents = args
     count = len(later.sub.inputs)
     seeds = tangents_of(ev, "linearize", kept[:count], tangents)

@@ -3,20 +3,25 @@
 The types of its arguments are widened like a loop's; the type of its result is that of the paths that do not recurse,
 then of all, until it no longer changes.
 """
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..common.dim import Symbol, lone_symbol, substitute, symbols_of
 from ..common.errors import EndlessRecursionError, Refusal
 from ..mindir.abstract import AbstractTensor, symbols_of_abstract
 from ..mindir.control import call as call_prim, make_tuple
+from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..mindir.primitive import interpreting
 from .branches import control_node
+from .evaluating import Evaluating
 from .kinds import map_parts, skeleton, walk
 from .loops import Plan
 from .merging import abstract_of, convert, is_data, undefined_value
 from .outcome import NoResultYet, Recursion, barrier
 from .region import Region
-from .values import Box, Mixed, Unsure
+from .values import Box, Mixed, Unsure, Value
 from .widening import CannotLoop, flat_like, widen
 
 
@@ -24,12 +29,12 @@ class RecursiveCall:
     """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far (see
     `called`); the wider state that a call of itself asks for."""
 
-    def __init__(self, state, region, result, captured):
+    def __init__(self, state: Plan, region: Region, result: tuple | None, captured: list) -> None:
         self.state, self.region, self.result, self.captured = state, region, result, captured
         self.wider: Any = None
 
 
-def call_recursive(ev, key, enter, values):
+def call_recursive(ev: Evaluating, key: Any, enter: Callable[[Sequence[Value]], Value], values: Sequence[Value]) -> Value:
     """A call that cannot be inlined: to a graph of its own, which may call itself."""
     active = ev.calls.recursive.get(key)
     if active is not None:
@@ -52,7 +57,7 @@ def call_recursive(ev, key, enter, values):
             for node in captured:
                 region.capture(node)
             try:
-                with barrier(ev, "a recursive function"):
+                with barrier(ev.attempts, "a recursive function"):
                     returned = enter(list(plan.inside))
             except NoResultYet:
                 if active.wider is None and len(ev.calls.recursive) > 1:       # it may be another one that has no result
@@ -96,7 +101,7 @@ def call_recursive(ev, key, enter, values):
                            location=ev.tracer.origin.location)
 
 
-def _call_again(ev, active, values):
+def _call_again(ev: Evaluating, active: RecursiveCall, values: Sequence[Value]) -> Value:
     plan = active.state
     try:
         wider, _ = plan.widen(tuple(values), {})
@@ -113,7 +118,8 @@ def _call_again(ev, active, values):
     return called(ev, active.region.graph, operands, active.result)
 
 
-def called(ev, graph, operands, result):
+def called(ev: Evaluating, graph: FuncGraph, operands: list[AnfNode],
+           result: tuple[object, list[AbstractTensor], list[list]]) -> CNode:
     """What a call gives. result: (its pattern, the types of its data, which operands each of these may be)"""
     pattern, abstracts, sources = result
     with interpreting(ev.tracer):
@@ -124,7 +130,7 @@ def called(ev, graph, operands, result):
     return filled(pattern, iter(results))
 
 
-def given_by(ev, graph, operands, abstracts):
+def given_by(ev: Evaluating, graph: FuncGraph, operands: list[AnfNode], abstracts: list[AbstractTensor]) -> list[AbstractTensor]:
     """The types of what a call gives: sizes of the graph's parameters are those of the operands, sizes that it finds by
     itself are new ones."""
     known = {symbol: symbol.dim for p in ev.tracer.root.graph.parameters for symbol in symbols_of_abstract(p.abstract)}
@@ -143,7 +149,7 @@ def given_by(ev, graph, operands, abstracts):
 HOLE = object()                                              # in a pattern, for what is data
 
 
-def pattern_of(value, found):
+def pattern_of(value: Value, found: Value) -> Value:
     """The result of a recursion with a HOLE for each number and Tensor, which is added to `found`."""
     if not is_data(value):
         return map_parts(lambda part: pattern_of(part, found), value)
@@ -151,6 +157,6 @@ def pattern_of(value, found):
     return HOLE
 
 
-def filled(pattern, results):
+def filled(pattern: Value, results: Iterator[Any]) -> Value:
     """The result with these numbers and Tensors in it. results: an iterator"""
     return next(results) if pattern is HOLE else map_parts(lambda part: filled(part, results), pattern)

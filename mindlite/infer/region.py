@@ -3,20 +3,24 @@
 A branch or a loop body becomes a closed graph. While it is written, a value of a graph around it that it uses becomes
 a parameter, and the node outside an operand (lambda lifting on the fly).
 """
+from __future__ import annotations
+
 import copy
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..common.dim import Dim, symbols_of
+from ..common.dim import Dim, Symbol, symbols_of
 from ..common.errors import InternalError, MindliteError, Refusal, Signal, fault, is_deep
-from ..common.location import is_framework
+from ..common.location import Origin, is_framework
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir import constraints
-from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
+from ..mindir.abstract import Abstract, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import Builder, constant, tensor_type
 from ..mindir.constraints import collecting
 from ..mindir.control import check
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
-from ..mindir.primitive import interpreting
+from ..mindir.primitive import Primitive, interpreting
 from ..ops.basic import reshape
 from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
@@ -24,13 +28,30 @@ from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
 from .effects import Derivatives, Effects
 from .kinds import map_parts
-from .program import of_operators
+from .values import Value
+
+# where operators are written, and what they are given: signatures, and nodes that stand for values
+OPERATORS = (*(room + os.sep for room in ("ops", "common", "numpy", "nn")), *(os.path.join("mindir", file) for file in (
+    "primitive.py", "graph.py")))
+
+
+def of_operators(error: BaseException) -> bool:
+    """True for what comes out of an operator's code, not of the interpreter under which it runs."""
+    below = error.__traceback__
+    if below is None or below.tb_next is None:                              # Python's own: no operand's class has the operator
+        return True
+    files = []
+    while below is not None:
+        files.append(below.tb_frame.f_code.co_filename)
+        below = below.tb_next
+    ours = [file for file in files if is_framework(file)]     # whoever has called what is not ours answers for it
+    return not ours or any(f"{os.sep}{part}" in ours[-1] for part in OPERATORS)
 
 
 class HookHandle:
     """What registering a hook on a Tensor of a graph gives. hooks: the Box of that Tensor's; region: where"""
 
-    def __init__(self, hooks, region):
+    def __init__(self, hooks: Value, region: Region) -> None:
         self.hooks, self.region = hooks, region
 
 
@@ -45,17 +66,22 @@ class Region:
     sizes  : {a number of the run, and what is computed of it: the Dim that it is}; see ops.axes
     """
 
-    def __init__(self, name, parent=None, certain=False):
-        self.graph, self.parent, self.captures = FuncGraph(name), parent, {}
-        self.home = parent.home if certain else self
-        self.inputs, self.items, self.hooks, self.last, self.sizes = set(), set(), {}, [], {}
+    def __init__(self, name: str, parent: Region | None = None, certain: bool = False) -> None:
+        self.graph, self.parent = FuncGraph(name), parent
+        self.captures: dict[AnfNode, Parameter] = {}
+        self.home: Region = parent.home if parent is not None and certain else self
+        self.inputs: set[AnfNode] = set()
+        self.items: set[AnfNode] = set()
+        self.hooks: dict[AnfNode, Any] = {}
+        self.last: list[Callable[[], Any]] = []
+        self.sizes: dict[Any, Dim] = {}
 
-    def finish(self):
+    def finish(self) -> None:
         """Write what has waited for the rest."""
         while self.last:
             self.last.pop(0)()
 
-    def capture(self, node):
+    def capture(self, node: Any) -> AnfNode:
         """`node` as a node of this region: itself, or the parameter that stands for it."""
         if isinstance(node, ValueNode) or node.graph is self.graph:
             return node
@@ -66,30 +92,28 @@ class Region:
             self.captures[node] = self.graph.add_parameter(f"c{len(self.graph.parameters)}", node.abstract, node.origin)
         return self.captures[node]
 
-    def symbols(self):
+    def symbols(self) -> set[Symbol]:
         """The Symbols in the sizes of what this region and those around it have."""
-        region = self
-        found: set = set()
-        while region is not None:
-            found.update(*[symbols_of_abstract(node.abstract) for node in region.graph.parameters + region.graph.nodes])
-            region = region.parent
-        return found
+        return {symbol for region in self.outwards() for node in (*region.graph.parameters, *region.graph.nodes)
+                for symbol in symbols_of_abstract(node.abstract)}
 
-    def owns(self, node):
+    def outwards(self) -> Iterator[Region]:
+        """This region and those around it, from the inside out."""
+        region: Region | None = self
+        while region is not None:
+            yield region
+            region = region.parent
+
+    def owns(self, node: Any) -> bool:
         """True if `node` belongs to this region's graph."""
         return not isinstance(node, ValueNode) and node.graph is self.graph
 
-    def can_see(self, node):
+    def can_see(self, node: AnfNode) -> bool:
         """True if `node` belongs to this region or to one around it."""
-        region = self
-        while region is not None:
-            if region.owns(node):
-                return True
-            region = region.parent
-        return isinstance(node, ValueNode)
+        return isinstance(node, ValueNode) or any(region.owns(node) for region in self.outwards())
 
 
-def align(regions):
+def align(regions: list[Region]) -> list[AnfNode]:
     """Give regions that are called with the same operands the same captures; returns the outer nodes, in order."""
     order = {}
     for region in regions:
@@ -110,58 +134,60 @@ class Tracer(Builder):
     program assigns to it is the new value in `store` (so typed graphs have no side effects on tensors).
     """
 
-    def __init__(self, root):
+    def __init__(self, root: Region) -> None:
         super().__init__(root.graph)
         self.region = self.root = root
-        self.store, self.inputs = {}, {}         # {Tensor, node, Box or Place: its newest value}; {id: (Tensor, its parameter)}
-        self.outer = {}                          # {parameter of a region: the node that it stands for}
-        self.containers = {}                     # {node of unknown type: the list, dict or set outside that it is}
+        self.store: dict[Any, Value] = {}        # {Tensor, node, Box or Place: its newest value}
+        self.inputs: dict[int, tuple[Tensor, Parameter]] = {}
+        self.outer: dict[AnfNode, AnfNode] = {}  # {parameter of a region: the node that it stands for}
+        self.containers: dict[AnfNode, Any] = {}               # {node of unknown type: the list, dict or set outside that it is}
         self.effects, self.derivatives = Effects(), Derivatives()
         # the path of the Cell whose code is executed; {the number of a loop's iteration: how many iterations there are}
-        self.cell, self.iterations = "", {}
+        self.cell = ""
+        self.iterations: dict[AnfNode, Any] = {}
         self.remat = None                        # of the loops that are written (jit's option)
         self.policy = None                       # of mixed precision: what operators cast their operands to
         self.unrecorded = 0                      # how many `no_grad` blocks are open
 
-    def move_to(self, origin):
+    def move_to(self, origin: Origin) -> None:
         """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
         line."""
         here, there = self.origin.location, origin.location
         if here is None or there is None or is_framework(here.file) or not is_framework(there.file):
             self.origin = origin.in_cell(self.cell) if self.cell and there is not None else origin
 
-    def enter(self, region):
+    def enter(self, region: Region) -> Region:
         """Write into `region` from now on; returns the region before."""
         before, self.region = self.region, region
         self.graph = region.graph
         return before
 
-    def has_name(self, value):
+    def has_name(self, value: Value) -> bool:
         """True for a Tensor, a node of one, or a view of them, that may be assigned to by another name in the present region."""
         if isinstance(value, AnfNode) and value in self.effects.views:
             value = self.effects.views[value][0]
         return isinstance(value, Tensor) or isinstance(value, AnfNode) and not isinstance(value, ValueNode) and (
             value in self.effects.ambiguous or self.region.can_see(value))
 
-    def choose(self, node, values, store=None):
+    def choose(self, node: AnfNode, values: Sequence[Value], store: dict | None = None) -> None:
         """`node` is one of these values: where it is assigned to, or read after one of them was, nobody knows which.
 
         store : the one in which the values are looked for
         """
         self.effects.choose(node, {self.root_of(v, store)[0] for v in values if isinstance(v, (AnfNode, Tensor))})
 
-    def may_be(self, value, nodes):
+    def may_be(self, value: AnfNode, nodes: list[Parameter]) -> list:
         """The numbers of those nodes that `value` may be, or be a view of."""
         root = self.root_of(value)[0] if isinstance(value, (AnfNode, Tensor)) else None
         found = {root} | self.effects.may_be.get(root, set())
         return [number for number, node in enumerate(nodes) if node in found]
 
-    def read(self, value):
+    def read(self, value: Value) -> AnfNode:
         """What a variable holds. raises : AmbiguousTarget where that is a Tensor that may have been assigned to"""
         self.effects.read(value)
         return self.current(value)
 
-    def lift(self, value):
+    def lift(self, value: Value) -> Any:
         """The node, in the present region, of a node, Tensor, array or number."""
         value = self.current(value)
         if isinstance(value, AnfNode):
@@ -173,11 +199,11 @@ class Tracer(Builder):
             return self.region.capture(self.input(value))
         return constant(value)
 
-    def late(self, value):
+    def late(self, value: Value) -> Value:
         """`value` with a node in place of each size in it that is known at run time only: for texts, which are made then."""
         return self.lift(value) if isinstance(value, Dim) else map_parts(self.late, value)
 
-    def current(self, value):
+    def current(self, value: Value) -> Value:
         """The newest value of something that may have been assigned to, itself or that of which it is a view."""
         seen = self.effects.versions.get(value, value) if isinstance(value, AnfNode) else value
         while isinstance(seen, (AnfNode, Tensor)) and seen in self.store:
@@ -189,7 +215,7 @@ class Tracer(Builder):
                     return follow(root, path)
         return seen
 
-    def root_of(self, value, store=None):
+    def root_of(self, value: Value, store: dict | None = None) -> tuple[Any, tuple]:
         """(what has to be assigned to where `value` is written, the path of the view that `value` is of it)."""
         if store is not None:                                # the newest value of something there
             tensors = [key for key, newest in store.items() if newest is value and isinstance(key, (AnfNode, Tensor))]
@@ -204,7 +230,7 @@ class Tracer(Builder):
                 return self.root_of(key)
         return value, ()
 
-    def input(self, tensor):
+    def input(self, tensor: Tensor) -> Parameter:
         """The parameter of the outermost graph that stands for `tensor`."""
         known = self.inputs.get(id(tensor))
         if known is None:
@@ -214,7 +240,7 @@ class Tracer(Builder):
             known = self.inputs[id(tensor)] = (tensor, node)
         return known[1]
 
-    def bind(self, prim, args, attrs):
+    def bind(self, prim: Primitive, args: Sequence[Value], attrs: dict[str, Any]) -> Any:
         """Write the node, under the policy of mixed precision if there is one."""
         try:
             if self.policy is not None and prim in self.policy:
@@ -227,7 +253,7 @@ class Tracer(Builder):
                 raise
             raise fault(error, "infer", lambda: self.origin.location) from error
 
-    def typed(self, prim, abstracts, attrs):
+    def typed(self, prim: Primitive, abstracts: Sequence[Abstract], attrs: dict[str, Any]) -> Abstract:
         """What the operator gives. raises : Refusal where its rule ends with an exception of Python's, as eager mode
         does for such arguments"""
         try:
@@ -239,7 +265,7 @@ class Tracer(Builder):
                 raise
             raise Refusal(f"{prim.name}: {type(error).__name__}: {error}", location=self.origin.location) from error
 
-    def write(self, prim, args, attrs):
+    def write(self, prim: Primitive, args: Any, attrs: dict[str, Any]) -> Any:
         """Write the node; `assign` changes the store instead."""
         if "assign" in prim.traits:
             made = self.assign(*args)
@@ -250,7 +276,7 @@ class Tracer(Builder):
         demand_bounds(self, prim, args, attrs)
         start, graph = len(self.graph.nodes), self.graph
         with collecting() as found:
-            made = super().bind(prim, args, attrs)
+            node: Any = super().bind(prim, args, attrs)
         if found:
             written = graph.nodes[start:]
             del graph.nodes[start:]
@@ -259,32 +285,32 @@ class Tracer(Builder):
             graph.nodes += written
         if prim in WRITE_BACK and isinstance(args[0], (AnfNode, Tensor)) and not isinstance(args[0], ValueNode):
             root, path = self.root_of(args[0])
-            self.effects.views[made] = root, (*path, (prim, args[1:], attrs)), self.current(root)
-        return self.without_gradient(made) if self.unrecorded and "stop_gradient" not in prim.traits else made
+            self.effects.views[node] = root, (*path, (prim, args[1:], attrs)), self.current(root)
+        return self.without_gradient(node) if self.unrecorded and "stop_gradient" not in prim.traits else node
 
-    def without_gradient(self, made):
+    def without_gradient(self, made: Value) -> Value:
         """The results of an operator inside `no_grad`."""
         if isinstance(made, tuple):
             return tuple(map(self.without_gradient, made))
         smooth = isinstance(made.abstract, AbstractTensor) and made.abstract.dtype.is_differentiable
         return stop_gradient(made) if smooth else made
 
-    def pause(self):
+    def pause(self) -> None:
         """From here on gradients pass no operator, until `resume`."""
         self.unrecorded += 1
 
-    def resume(self):
+    def resume(self) -> None:
         """See `pause`."""
         self.unrecorded -= 1
 
-    def is_of_arguments(self, constraint):
+    def is_of_arguments(self, constraint: constraints.Constraint) -> bool:
         """True for a fact about sizes of the arguments alone. Its left side may be a node of a number of the run."""
         if isinstance(constraint.left, AnfNode):
             return False
         known = set().union(*[symbols_of_abstract(p.abstract) for p in self.root.graph.parameters])
         return symbols_of(constraint.left) | symbols_of(constraint.right) <= known
 
-    def demand(self, constraint):
+    def demand(self, constraint: constraints.Constraint) -> None:
         """See to it that a fact about sizes holds: those of the arguments are looked at when a variant is chosen, others
         are checked in their place."""
         if self.is_of_arguments(constraint):
@@ -299,7 +325,7 @@ class Tracer(Builder):
         self.graph.add(check, holds, origin=self.origin, abstract=AbstractTuple(()), error=error,
                        again=True)
 
-    def assign(self, target, value):
+    def assign(self, target: Value, value: Value) -> Any:
         """target = value, in place: what reads `target` from now on reads `value`."""
         target = target if isinstance(target, (Tensor, AnfNode)) else self.lift(target)
         target, path = self.root_of(target)
@@ -321,12 +347,12 @@ class Tracer(Builder):
         self.renew(target, made)
         return made
 
-    def is_parameter(self, value):
+    def is_parameter(self, value: Value) -> bool:
         """True for a Parameter, and for a node that stands for one."""
         return isinstance(value, TensorParameter) or any(self.current(leaf) is self.current(value)
                                                          for leaf in self.derivatives.leaves)
 
-    def renew(self, target, value):
+    def renew(self, target: Value, value: Value) -> None:
         """A Tensor, or something else that is kept in the store, has a new value."""
         if isinstance(target, (AnfNode, Tensor)):
             before = self.current(target)

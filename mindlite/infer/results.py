@@ -2,6 +2,8 @@
 
     (%3, [%4, "a"], f"{%5}")      ->      outputs %3, %4, %5 and (Result(0), [Result(1), "a"], Made(text, (Result(2),)))
 """
+from __future__ import annotations
+
 import functools
 from typing import Any
 
@@ -11,14 +13,16 @@ from ..common.storage import copied
 from ..common.tensor import Tensor
 from ..mindir.builder import constant
 from ..mindir.graph import AnfNode
+from .arguments import Arguments
 from .effects import AmbiguousTarget
+from .evaluating import Evaluating
 from .hooks import hooks_at
 from .kinds import is_leaf, kind_of, map_parts, parts_of, walk
 from .outside import CONTAINERS
 from .region import HookHandle
 from .sharing import spot
 from .tree_kinds import is_tree
-from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range
+from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range, Value
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,20 @@ class Results:
     numbers : {parameter of the graph: which argument it is}      outputs : the nodes so far
     """
 
-    def __init__(self, ev, arguments):
-        self.ev, self.arguments, self.outputs, self.gone = ev, arguments, [], set()
+    def __init__(self, ev: Evaluating, arguments: Arguments) -> None:
+        self.ev, self.arguments = ev, arguments
+        self.outputs: list[AnfNode] = []
+        self.gone: set[Any] = set()
         self.numbers = {p: i for i, p in enumerate(p for p in ev.tracer.root.graph.parameters if p.default is None)}
 
-    def output(self, node):
+    def output(self, node: Any) -> Result:
         """A Result for a node."""
         if is_tree(node):
             raise Refusal("a part of a tree leaves the graph", None)
         self.outputs.append(node)
         return Result(len(self.outputs) - 1, self.numbers.get(node))
 
-    def leave(self, value):
+    def leave(self, value: Value) -> Value:
         """What stands for a value outside. raises : Refusal for what has to be Python's, AmbiguousTarget"""
         ev = self.ev
         value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
@@ -91,7 +97,7 @@ class Results:
             raise Refusal(f"a {type(value).__name__} that was made inside the graph leaves it", [ev.objects.mark_of(value)])
         return self.output(constant(value)) if hasattr(value, "terms") else value            # a Dim
 
-    def content_of(self, box):
+    def content_of(self, box: Box) -> Value:
         """What stands for the content of a list, dict or set."""
         content = self.ev.store[box]
         if isinstance(content, Conflict):
@@ -105,10 +111,10 @@ class Results:
             return {k: self.leave(v) for k, v in content}
         return [self.leave(v) for v in content] if box.kind == "list" else Made(_set_of, tuple(map(self.leave, content)))
 
-    def changes(self):
+    def changes(self) -> list:
         """What the function did: see Specialised."""
         ev = self.ev
-        found = [(number, self.content_of(box)) for box, number in self.arguments.containers.items()
+        found: list[tuple[Any, Value]] = [(number, self.content_of(box)) for box, number in self.arguments.containers.items()
                  if ev.store[box] is not self.arguments.contents[box]]
         for place, value in ev.store.items():
             if isinstance(place, Place) and not ev.made_here(place.owner):
@@ -116,7 +122,7 @@ class Results:
         return found + [(HookOn(self.numbers[x]), self.leave(hook)) for x in ev.tracer.root.hooks if x in self.numbers
                         for hook in hooks_at(ev, ev.tracer.root, x)]
 
-    def updates(self):
+    def updates(self) -> list[tuple]:
         """[(Tensor outside or number of an argument, the number of the output that it is assigned)]"""
         found: list = []
         for target, newest in self.ev.store.items():
@@ -130,7 +136,7 @@ class Results:
         return found
 
 
-def refuse_to_leave(value):
+def refuse_to_leave(value: Value) -> None:
     """raises : Refusal, AmbiguousTarget for what has no value outside"""
     if isinstance(value, Closure):
         raise Refusal("a function that was made inside the graph leaves it",
@@ -143,14 +149,14 @@ def refuse_to_leave(value):
         raise Refusal("an exception that was made inside the graph leaves it", value.marks)
 
 
-def copy_of(tensor):
+def copy_of(tensor: Tensor) -> Tensor:
     """A Tensor of its own with the same elements."""
     return Tensor.of_elements(copied(tensor.elements))
 
 
-def _itself(value):
+def _itself(value: Value) -> Value:
     return value
 
 
-def _set_of(*items):
+def _set_of(*items: Value) -> set:
     return set(items)

@@ -11,27 +11,34 @@ and what is done with it is done by Python too. All of them see the very same ob
     ("statement", place, n)                     the statement at this place, the n-th one around it, is run by Python
     ("join", place)                             what two paths, or two rounds of a loop, leave there may be of two types
 """
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from ..common.dim import Dim
 from ..common.errors import Refusal
+from ..common.location import Location
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
 from .effects import AmbiguousTarget
+from .evaluating import Evaluating
 from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
 from .program import raises
 from .region import HookHandle
 from .tree_kinds import is_tree
-from .values import Box, Closure, MadeException, Traceback
+from .values import Box, Closure, MadeException, Traceback, Value
 
 
-def spot(location):
+def spot(location: Location | None) -> Any:
     """A Location as a part of a mark."""
     return location and (location.file, location.line, location.col, location.end_line, location.end_col)
 
 
-def check_key(ev, key, marks):
+def check_key(ev: Evaluating, key: Any, marks: Iterable[tuple]) -> None:
     """A dict or set is Python's where a key is known at run time only. raises : Refusal; AmbiguousTarget where it is a
     Tensor, which is found by what it is and not by its value; Raises for a list, dict or set"""
     for part in walk(key):
@@ -44,7 +51,7 @@ def check_key(ev, key, marks):
         raise Refusal("a key is known at run time only", marks, ev.tracer.origin.location)
 
 
-def flatten(ev, value, copies=False):
+def flatten(ev: Evaluating, value: Value, copies: bool = False) -> tuple:
     """(the run-time parts of `value` in order, a function that puts their run-time values back).
 
     copies : lists, dicts and sets of the graph go as copies: nobody changes or keeps them

@@ -19,7 +19,7 @@ from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .jumps import may_wait
-from .outcome import Raises
+from .outcome import NEVER, Departs, Raises
 from .results import Results
 from .sharing import spot
 from .tree_kinds import refuse_misuse
@@ -117,7 +117,7 @@ def refused(ev, error):
     if isinstance(error, NeedsRecord):
         return Refusal(str(error), None, certain=False, awaits=error.key)
     if isinstance(error, Raises):
-        return Refusal(repr(error.exception), location=error.origin and error.origin.location, certain=False,
+        return Refusal(repr(error.exception), location=error.origin.location if error.origin else None, certain=False,
                        cause=error.exception if isinstance(error.exception, BaseException) else None)
     if isinstance(error, Refusal):
         return error.at(ev.calls.place_of(error))
@@ -204,8 +204,13 @@ def execute_function(ev, function, args, kwargs, arguments):
     """
     with placing(lambda: ev.tracer.origin.location):
         try:
-            with ev.inside_cell(getattr(function, "__self__", None)):      # of a method of a Cell
-                value = call_value(ev, function, args, kwargs)
+            try:
+                with ev.inside_cell(getattr(function, "__self__", None)):      # of a method of a Cell
+                    value = call_value(ev, function, args, kwargs)
+            except Departs as departed:
+                if departed.outcome is not NEVER:
+                    raise
+                value = None                                 # the run ends with an exception
             ev.tracer.root.finish()
             return value
         except (InternalError, Refusal, UndefinedNameError):

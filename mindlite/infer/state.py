@@ -1,8 +1,16 @@
 """The state of inferring one function, each part with what is done to it. The Evaluator holds one of each."""
+from __future__ import annotations
+
 import contextlib
 from collections import ChainMap
+from collections.abc import Iterator
+from types import CellType
+from typing import Any
 
-from ..common.location import cell_path
+from ..common.location import Location, cell_path
+from ..fallback.record import Records
+from ..mindir.graph import AnfNode, FuncGraph
+from .values import Place, Value
 
 MISSING = object()                                # the value of a node that no frame has
 
@@ -12,13 +20,15 @@ class Frame:
 
     `env` maps syntax nodes to values; regions push a layer on it. `called_at` is where its (last) call stands.
     """
-    called_at = None
+    called_at: Location | None = None
+    sent: Any = None                              # to a generator, which it goes on with
 
-    def __init__(self, graph, function=None, outer=None, outer_env=None, scope=""):
+    def __init__(self, graph: FuncGraph, function: Value | None = None, outer: Frame | None = None,
+                 outer_env: ChainMap | None = None, scope: str = "") -> None:
         self.graph, self.function, self.outer, self.outer_env, self.scope = graph, function, outer, outer_env, scope
         self.env: ChainMap = ChainMap({})
 
-    def lookup(self, node, env=None):
+    def lookup(self, node: AnfNode, env: Any = None) -> Value:
         """The value of a syntax node, here or in the frames around; MISSING where it has none."""
         frame, env = self, self.env if env is None else env
         while True:
@@ -29,15 +39,22 @@ class Frame:
             frame, env = frame.outer, frame.outer_env
 
     @property
-    def globals(self):
-        """The global names of the function (of the outermost one for a nested function)."""
-        return self.function.__globals__ if self.function is not None else self.outer.globals
+    def python_function(self) -> Any:
+        """The function of Python's that this one is, or in which it stands."""
+        frame = self
+        while frame.function is None and frame.outer is not None:
+            frame = frame.outer
+        return frame.function
 
-    def closure_cell(self, name):
+    @property
+    def globals(self) -> dict:
+        """The global names of the function (of the outermost one for a nested function)."""
+        return self.python_function.__globals__
+
+    def closure_cell(self, name: str) -> CellType:
         """The Python closure cell of that name."""
-        if self.function is None:
-            return self.outer.closure_cell(name)
-        return self.function.__closure__[self.function.__code__.co_freevars.index(name)]
+        function = self.python_function
+        return function.__closure__[function.__code__.co_freevars.index(name)]
 
 
 class Calls:
@@ -49,12 +66,16 @@ class Calls:
     failed    : (the last exception that came out of one, the place where it came up)
     """
 
-    def __init__(self):
-        self.frames, self.active, self.recursive, self.failed = [], [], {}, (None, None)
-        self.cells, self.paths = [], {}           # the Cells that are called; {id of the outermost: {id: its path}}
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.active: list[tuple[Any, Any]] = []
+        self.recursive: dict[Any, Any] = {}
+        self.failed: tuple[BaseException | None, Any] = (None, None)
+        self.cells: list[Any] = []                # the Cells that are called
+        self.paths: dict[int, dict[int, str]] = {}            # {id of the outermost: {id: its path}}
 
     @contextlib.contextmanager
-    def inside(self, frame, key, tracer):
+    def inside(self, frame: Frame, key: Any, tracer: Any) -> Iterator[None]:
         """What is executed in the block is a part of this call."""
         origin = tracer.origin
         frame.called_at = origin.location
@@ -68,7 +89,7 @@ class Calls:
             tracer.origin = origin
 
     @contextlib.contextmanager
-    def inside_cell(self, cell, tracer):
+    def inside_cell(self, cell: Value, tracer: Any) -> Iterator[None]:
         """What is executed in the block is code of this Cell, if it is one."""
         if not hasattr(type(cell), "cells_and_names"):
             yield
@@ -86,16 +107,16 @@ class Calls:
             self.cells.pop()
             tracer.cell = before
 
-    def is_active(self, key, outside=None):
+    def is_active(self, key: Any, outside: Any = None) -> bool:
         """True if such a call is being executed. outside: only one in another region than of this home counts"""
         return any(k == key and home is not outside for k, home in self.active)
 
-    def fail(self, error, place):
+    def fail(self, error: BaseException, place: Any) -> None:
         """Remember where an exception came up, the first time that it passes."""
         if self.failed[0] is not error:
             self.failed = error, place
 
-    def place_of(self, error):
+    def place_of(self, error: BaseException) -> Location | None:
         """Where an exception came up; None where that is not known."""
         return self.failed[1] if self.failed[0] is error else None
 
@@ -103,21 +124,22 @@ class Calls:
 class Objects:
     """The objects of Python's that the function makes: no variables outside, and new in every run."""
 
-    def __init__(self):
-        self.known = {}                           # {id: (the object, the mark that makes it Python's, the region it is made in)}
+    def __init__(self) -> None:
+        # by id: the object, the mark that makes it Python's, the region it is made in
+        self.known: dict[int, tuple[Any, tuple, Any]] = {}
 
-    def add(self, value, mark, region):
+    def add(self, value: Value, mark: tuple, region: Any) -> None:
         """Remember one."""
         self.known[id(value)] = value, mark, region
 
-    def __contains__(self, value):
+    def __contains__(self, value: Value) -> bool:
         return id(value) in self.known
 
-    def mark_of(self, value):
+    def mark_of(self, value: Value) -> tuple:
         """The mark that makes an object Python's from the beginning."""
         return self.known[id(value)][1]
 
-    def region_of(self, value):
+    def region_of(self, value: Value) -> Any:
         """The region in which an object is made."""
         return self.known[id(value)][2]
 
@@ -130,10 +152,12 @@ class Guards:
     shared  : {id: container} of those from outside that were read
     """
 
-    def __init__(self):
-        self.found, self.watches, self.shared = {}, [], {}
+    def __init__(self) -> None:
+        self.found: dict[tuple, tuple] = {}
+        self.watches: list[dict[tuple, tuple]] = []
+        self.shared: dict[int, Any] = {}
 
-    def add(self, kind, owner, name, value):
+    def add(self, kind: str, owner: Value, name: str, value: Value) -> None:
         """Remember that `name` of `owner` was `value`."""
         for found in (self.found, *self.watches):
             found[kind, id(owner), name] = kind, owner, name, value
@@ -148,15 +172,18 @@ class Variables:
     alive   : containers among `varying`, whose id must stay theirs
     """
 
-    def __init__(self, varying):
-        self.varying, self.inputs, self.written, self.alive = varying, {}, set(), []
+    def __init__(self, varying: set) -> None:
+        self.varying = varying
+        self.inputs: dict[Place, AnfNode] = {}
+        self.written: set[Place] = set()
+        self.alive: list[Any] = []
 
-    def change(self, container):
+    def change(self, container: Value) -> None:
         """From now on this container's content is read at run time."""
         self.varying.add(("content", id(container)))
         self.alive.append(container)
 
-    def is_changed(self, container):
+    def is_changed(self, container: Value) -> bool:
         """True for a container whose content is not known."""
         return ("content", id(container)) in self.varying
 
@@ -170,18 +197,22 @@ class Fallbacks:
     left      : {(place, n)} of the marked statements that stand in what was executed
     """
 
-    def __init__(self, fullgraph, records):
+    def __init__(self, fullgraph: bool, records: Records) -> None:
         self.fullgraph, self.records = fullgraph, records
-        self.sites, self.keys, self.needed = [], set(), None
-        self.construct, self.asked, self.left = "", None, set()
+        self.sites: list[Any] = []
+        self.keys: set[tuple] = set()
+        self.needed: tuple[str, tuple] | None = None
+        self.construct = ""
+        self.asked: tuple | None = None
+        self.left: set[tuple] = set()
 
     @property
-    def marks(self):
+    def marks(self) -> dict:
         """{mark: why}: what has to be Python's (sharing.py)."""
         return self.records.marks
 
     @contextlib.contextmanager
-    def inside(self, construct):
+    def inside(self, construct: str) -> Iterator[None]:
         """What is asked of Python in the block is asked by this construct."""
         before = self.construct, self.asked
         self.construct, self.asked = construct, None
@@ -202,12 +233,16 @@ class Attempts:
     after_effects: True if on some path something is assigned and then an exception raised
     """
 
-    def __init__(self):
-        self.around, self.sides, self.handling, self.origins, self.linked = [], [], [], {}, {}
+    def __init__(self) -> None:
+        self.around: list[Any] = []
+        self.sides: list[Any] = []
+        self.handling: list[Any] = []
+        self.origins: dict[int, tuple] = {}
+        self.linked: dict[int, dict[str, Any]] = {}
         self.left_waiting = self.after_effects = False
 
     @contextlib.contextmanager
-    def inside(self, attempt):
+    def inside(self, attempt: Any) -> Iterator[None]:
         """The block is the body of a `try`."""
         depth = len(self.around)
         self.around.append(attempt)
@@ -217,7 +252,7 @@ class Attempts:
             del self.around[depth:]
 
     @contextlib.contextmanager
-    def handle(self, exception):
+    def handle(self, exception: Value) -> Iterator[None]:
         """The block handles an exception."""
         self.handling.append(exception)
         try:
@@ -225,10 +260,10 @@ class Attempts:
         finally:
             self.handling.pop()
 
-    def link(self, exception, name, value):
+    def link(self, exception: Value, name: str, value: Value) -> None:
         """The __cause__ or __context__ of an exception waits until it is made."""
         self.linked.setdefault(id(exception), {})[name] = value
 
-    def links_of(self, exception):
+    def links_of(self, exception: Value) -> dict[str, Value]:
         """{"__cause__" or "__context__": what waits}"""
         return self.linked.get(id(exception), {})

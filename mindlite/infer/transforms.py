@@ -2,12 +2,16 @@
 
 The marker's type is known (a gradient is like its input), so inference goes on; `ad` and `vmap` replace it afterwards.
 """
+from __future__ import annotations
+
 from collections import ChainMap
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import Dim, symbols_of
+from ..common.dim import Dim, Symbol, symbols_of
 from ..common.errors import ArgumentError, Refusal
 from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor, symbols_of_abstract
@@ -16,28 +20,29 @@ from ..mindir.constraints import collecting
 from ..mindir.control import J, make_tuple, segment
 from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
                                  weights_of)
-from ..mindir.graph import AnfNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter
 from ..mindir.primitive import interpreting
 from ..ops.basic import broadcast_to, cast, reduce_sum, scalar_to_tensor
 from .access import wrap_container
 from .branches import in_region
+from .evaluating import Evaluating
 from .hooks import hooks_of, pass_hooks
 from .kinds import leaves, map_parts, walk
 from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
 from .region import align
-from .values import Box, Conflict, Mixed
+from .values import Box, Conflict, Mixed, Value
 
 
 class _Frame:
     """in_region wants a frame to put a layer of values on; a marker has none."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.env: ChainMap = ChainMap({})
 
 
-def as_tensor(ev, value):
+def as_tensor(ev: Evaluating, value: Value) -> Value:
     """A tensor node of a number, array or Tensor that is differentiated or mapped."""
     if isinstance(value, np.ndarray):
         value = Tensor(value)
@@ -50,32 +55,32 @@ def as_tensor(ev, value):
     return node
 
 
-def is_data(value):
+def is_data(value: Value) -> bool:
     """True for what can be differentiated or mapped: tensors, arrays, numbers."""
     return isinstance(value, (AnfNode, Tensor, bool, int, float, Dim)) or type(value).__module__ == "numpy"
 
 
-def is_tensor(value):
+def is_tensor(value: Value) -> bool:
     """True for what gets a gradient: a Tensor or an array, not a number."""
     if isinstance(value, AnfNode):
         return not isinstance(value.abstract, AbstractScalar)
     return is_data(value) and not isinstance(value, (bool, int, float, Dim))
 
 
-def is_float(value):
+def is_float(value: Value) -> bool:
     """True for a float, known or of the run."""
     return isinstance(value, float) or isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar) \
         and value.abstract.type is float
 
 
-def holds_tensor(ev, value):
+def holds_tensor(ev: Evaluating, value: Value) -> bool:
     """True where a value is a tensor, or a tuple, list or dict with one in it."""
     found: list = []
     replace_leaves(ev, value, found.append)
     return any(map(is_tensor, found))
 
 
-def replace_leaves(ev, value, replace):
+def replace_leaves(ev: Evaluating, value: Value, replace: Callable[..., Any]) -> Value:
     """`value` with each tensor or number x replaced by replace(x), through tuples, lists and dicts."""
     if type(value) in (list, dict):
         value = from_outside(ev, value)
@@ -84,7 +89,7 @@ def replace_leaves(ev, value, replace):
     return replace(value) if is_data(value) else map_content(ev, lambda v: replace_leaves(ev, v, replace), value, ev.store.get)
 
 
-def map_content(ev, change, value, content):
+def map_content(ev: Evaluating, change: Callable[..., Any], value: Value, content: Callable[..., Any]) -> Value:
     """map_parts; a list or dict of the graph is a new one. content: the function that gives what is in a Box"""
     if not isinstance(value, Box):
         return map_parts(change, value)
@@ -92,7 +97,7 @@ def map_content(ev, change, value, content):
     return ev.new_box(value.kind, tuple([(k, change(v)) for k, v in items] if value.kind == "dict" else map(change, items)))
 
 
-def from_outside(ev, value):
+def from_outside(ev: Evaluating, value: Value) -> Value:
     """The Box of a list or dict of the world outside."""
     if not guard_contents(ev, (value,)):
         raise Refusal(f"a function is differentiated or mapped by a {type(value).__name__} that changes during the run")
@@ -102,9 +107,9 @@ def from_outside(ev, value):
 class Subgraph:
     """A function written as a closed graph: `inputs` (nodes outside) are its first parameters."""
 
-    def __init__(self, ev, name, call, weights=()):
+    def __init__(self, ev: Evaluating, name: str, call: Callable[..., Any], weights: Sequence[Any] = ()) -> None:
         self.ev = ev
-        self.inputs = []
+        self.inputs: list[AnfNode] = []
         self.owners: dict = {}  # owners: {parameter: the Tensor or node it stands for}
         frame = _Frame()
 
@@ -117,7 +122,7 @@ class Subgraph:
         self.name = name
         outer = ev.tracer.region
         self.outer = outer
-        with barrier(ev, "a function that is differentiated or mapped"):
+        with barrier(ev.attempts, "a function that is differentiated or mapped"):
             self.region, outcome, self.after = in_region(ev, frame, name, body, certain=True)
         if isinstance(outcome, Raises):
             raise outcome
@@ -137,10 +142,10 @@ class Subgraph:
             self.region.graph.set_outputs(outputs, make_tuple)
         self.captured = align([self.region])
 
-    def parameter(self, value, name="x", abstract=None):
+    def parameter(self, value: Value, name: str = "x", abstract: Callable[[Any], Any] | None = None) -> Parameter:
         """A parameter of the graph for `value`, a node outside; abstract: its type inside, if it differs."""
         region = self.ev.tracer.region
-        before = self.ev.tracer.enter(region.parent)
+        before = self.ev.tracer.enter(region.parent or region)
         node = as_tensor(self.ev, value)
         self.ev.tracer.enter(before)
         self.inputs.append(node)
@@ -151,36 +156,36 @@ class Subgraph:
             self.ev.tracer.derivatives.leaves.append(made)
         return made
 
-    def _own_slot(self, value):
+    def _own_slot(self, value: Value) -> Value:
         """A result of its own for what is assigned: under vmap its axis is not that of an output that is the same."""
         if not isinstance(value, Slot):
             return value
         self.merge.slots.append(self.merge.slots[value.number])
         return Slot(len(self.merge.slots) - 1, value.abstract)
 
-    def latest(self, value):
+    def latest(self, value: Value) -> Value:
         """What stands for a value at the end of the function."""
         while isinstance(value, (AnfNode, Tensor)) and value in self.after:
             value = self.after[value]
         return value
 
-    def leaves(self, value):
+    def leaves(self, value: Value) -> list:
         """What is data in a part of `pattern`, in order: Slots, and what comes from outside."""
         if any(isinstance(v, Mixed) for v in walk(value, self.content)):
             raise Refusal("a function that is differentiated or mapped gives a value of several types")
         return [self.passed.get(v, v) if isinstance(v, Tensor) else v for v in leaves(value, self.content)
                 if isinstance(v, Slot) or is_data(v)]
 
-    def content(self, box):
+    def content(self, box: Box) -> Value:
         """What is in a Box of `pattern`."""
         content = dict(self.merge.boxes).get(box)
         return content if content is not None else self.ev.store.get(box, ())
 
-    def outputs_of(self, value):
+    def outputs_of(self, value: Value) -> list[int]:
         """The numbers of the outputs inside a part of `pattern`."""
         return [leaf.number for leaf in self.leaves(value) if isinstance(leaf, Slot)]
 
-    def finish(self, results):
+    def finish(self, results: Sequence[AnfNode]) -> CNode:
         """Put the results of the marker in place: what was changed goes into the store; returns the function's
         value."""
         for box, content in self.merge.boxes:
@@ -197,7 +202,7 @@ class Reversal:
     leaves : the parts of that result       positions, chosen: the arguments with gradients, {position: numbers of its parts}
     """
 
-    def __init__(self, ev, function, options, args, parted):
+    def __init__(self, ev: Evaluating, function: Value, options: dict[str, Any], args: tuple, parted: Callable[..., Any]) -> None:
         self.ev, self.options = ev, options
         self.positions, self.numbers_too = inputs_of(options, args, lambda value: holds_tensor(ev, value), is_float)
         self.weights = weights_of(options.get("weights"), TensorParameter)
@@ -240,16 +245,17 @@ class Reversal:
         owners = [(sub.owners.get(p), number) for number, p in enumerate(sub.region.graph.parameters[:len(sub.inputs)])]
         self.owners = owners[len(distinct):]
 
-    def seen(self, gradients):
+    def seen(self, gradients: Sequence[AnfNode]) -> list[CNode]:
         """The gradients behind the hooks of inputs and weights."""
         of_weights = [(w, self.numbers[id(w)]) for w in {id(w): w for w in self.weights}.values() if id(w) in self.numbers]
         return _see(self.ev, self.sub, self.owners, of_weights, gradients)
 
-    def pulled(self, results, args):
+    def pulled(self, results: Value, args: Sequence[Value]) -> Value:
         """What a pullback gives, of what J gave."""
         return self.arranged("grad", None, self.seen(results), args, {**self.options, "has_aux": False})
 
-    def arranged(self, kind, value, gradients, args, options):
+    def arranged(self, kind: str, value: Value, gradients: Sequence[AnfNode], args: Sequence[Value],
+                 options: dict[str, Any]) -> Value:
         """What the caller gets, of the gradients by `wrt` and of the arguments by which they are."""
         ev = self.ev
         weight_grads = [(w, gradients[self.numbers[id(w)]] if id(w) in self.numbers else
@@ -263,7 +269,7 @@ class Reversal:
         return arrange(kind, value, input_grads, weight_grads, options)
 
 
-def _gradient(kind):
+def _gradient(kind: str) -> Callable[..., Value]:
     def run(ev, function, options, args, kwargs):
         args, kwargs, sens = cotangents_in(options, args, kwargs)
         args, parted = in_order(args, kwargs)
@@ -284,7 +290,7 @@ def _gradient(kind):
     return run
 
 
-def _see(ev, sub, inputs, weights, gradients):
+def _see(ev: Evaluating, sub: Subgraph, inputs: list, weights: list, gradients: Sequence[AnfNode]) -> list:
     """The gradients behind the hooks of inputs and weights. inputs, weights: [(what stands outside, number)]"""
     seen = list(gradients)
     for owner, number in [*inputs, *weights]:
@@ -296,7 +302,7 @@ def _see(ev, sub, inputs, weights, gradients):
     return seen
 
 
-def used_weights(ev, sub):
+def used_weights(ev: Evaluating, sub: Subgraph) -> dict[int, TensorParameter]:
     """{number among what the Subgraph captures: the Parameter that it is}, in the order of their first use."""
     if any(node.fn is segment for graph in sub.region.graph.reachable() for node in graph.nodes):
         raise Refusal("which Parameters Python code reads is known when it runs")
@@ -306,7 +312,7 @@ def used_weights(ev, sub):
             if node in owners and _guarded(ev, owners[node], "requires_grad")}
 
 
-def _summed(sub, number):
+def _summed(sub: Subgraph, number: int) -> int:
     """The output that ones are the cotangent of: where the function itself makes a size of this one, which its ones would
     need before it has run, its sum is an output more."""
     output, graph = sub.region.graph.outputs[number], sub.region.graph
@@ -317,14 +323,14 @@ def _summed(sub, number):
     return len(graph.outputs) - 1
 
 
-def _guarded(ev, owner, name):
+def _guarded(ev: Evaluating, owner: Any, name: str) -> bool:
     """An attribute of a Parameter, which is compiled in."""
     found = getattr(owner, name)
     ev.guard("attr", owner, name, found)
     return found
 
 
-def cotangents_of(ev, kind, leaves, graph, seeds, sens):
+def cotangents_of(ev: Evaluating, kind: str, leaves: Sequence[Any], graph: FuncGraph, seeds: Any, sens: Any) -> Any:
     """The cotangents of the outputs numbered in `seeds`: what the user gave, for all leaves of the value or for the floats."""
     given, outputs = [], graph.outputs
     replace_leaves(ev, sens, lambda x: given.append(as_tensor(ev, x)))
@@ -339,7 +345,8 @@ def cotangents_of(ev, kind, leaves, graph, seeds, sens):
             for x, number in zip(given, seeds)]
 
 
-def _direction(ev, given, node, what, outside=None):
+def _direction(ev: Evaluating, given: AnfNode, node: AnfNode, what: tuple[str, str],
+               outside: set[Symbol] | None = None) -> AnfNode:
     """What the user gave as the tangent or cotangent of a value, in its dtype. Sizes that the function itself makes, of
     symbols that are not among those `outside`, are not known here. what, raises : as check_direction"""
     with collecting() as open_sizes:
@@ -351,17 +358,17 @@ def _direction(ev, given, node, what, outside=None):
         return cast(given, dtype=node.dtype) if to_cast else given
 
 
-def _ones(abstract):
+def _ones(abstract: AbstractTensor) -> Value:
     one = np.ones((), abstract.dtype.numpy)
     return broadcast_to(one, shape=abstract.shape) if abstract.shape else one
 
 
-def _zeros(abstract):
+def _zeros(abstract: AbstractTensor) -> Value:
     zero = np.zeros((), abstract.dtype.numpy)
     return broadcast_to(zero, shape=abstract.shape) if abstract.shape else zero
 
 
-def along(ev, function, primals, kwargs):
+def along(ev: Evaluating, function: Value, primals: tuple, kwargs: dict[str, Any]) -> Subgraph:
     """(the Subgraph of a function of these arguments, all differentiated); primals: one, or a tuple or list of them"""
     primals = (primals,) if not isinstance(primals, (tuple, Box)) else tuple(ev.unbox(primals))
 
@@ -370,7 +377,7 @@ def along(ev, function, primals, kwargs):
     return Subgraph(ev, "jvp", call)
 
 
-def tangents_of(ev, kind, inputs, tangents):
+def tangents_of(ev: Evaluating, kind: str, inputs: Sequence[AnfNode], tangents: Sequence[Value]) -> list:
     """The tangents that the user gave for these inputs, in order. raises : ShapeError where one is not like its input"""
     seeds = []
     for t in (tangents,) if not isinstance(tangents, (tuple, Box)) else tuple(ev.unbox(tangents)):
@@ -380,7 +387,7 @@ def tangents_of(ev, kind, inputs, tangents):
     return [_direction(ev, t, node, (f"{kind}: a tangent", "its input")) for t, node in zip(seeds, inputs)]
 
 
-def _jvp(ev, function, options, args, kwargs):
+def _jvp(ev: Evaluating, function: Value, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     primals, tangents = args[:2]
     sub = along(ev, function, primals, kwargs)
     seeds = tangents_of(ev, "jvp", sub.inputs, tangents)
@@ -394,7 +401,7 @@ def _jvp(ev, function, options, args, kwargs):
     return value, following(ev, sub, sub.pattern, results[count:])
 
 
-def following(ev, sub, value, results):
+def following(ev: Evaluating, sub: Subgraph, value: Value, results: Sequence[AnfNode]) -> Value:
     """The tangents of a part of the function's value; what comes from outside has zeros."""
     if isinstance(value, Slot):
         return results[value.number]

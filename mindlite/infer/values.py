@@ -4,14 +4,19 @@ What is known at compile time stands for itself: numbers, strings, functions, Ce
 What is known at run time is a typed AnfNode. Tuples are tuples of such values; mutable containers are Boxes, whose
 content stands in the Evaluator's store, so that the two sides of a branch can change it differently and be merged.
 """
+from __future__ import annotations
+
 import types
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import CellType, CodeType
+from typing import Any, NoReturn
 
 from ..common.errors import MindliteError, Refusal
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..mindir.syntax import Undefined
-from collections.abc import Callable
+
+Value = Any                      # what inference computes with: a Python object, a node, a Box, or another class of this module
 
 
 class Box:
@@ -22,10 +27,10 @@ class Box:
     """
     __slots__ = ("kind", "name", "marks")
 
-    def __init__(self, kind, name="", marks=()):
+    def __init__(self, kind: str, name: str = "", marks: tuple = ()) -> None:
         self.kind, self.name, self.marks = kind, name, marks
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.kind}>"
 
 
@@ -34,13 +39,13 @@ class Constants(tuple):
     code (`constant`), whose order may be another one than that of a set to which they are added one by one."""
     constant: frozenset
 
-    def __new__(cls, elements, code):
+    def __new__(cls, elements: Iterable[Any], code: CodeType) -> Constants:
         self = super().__new__(cls, elements)
         self.constant = _constant_set(code, set(elements)) or frozenset(elements)
         return self
 
 
-def _constant_set(code, elements):
+def _constant_set(code: CodeType, elements: set) -> frozenset | None:
     """The frozenset of these elements among the constants of a code object, and of those in it."""
     for value in code.co_consts:
         found = value if isinstance(value, frozenset) and value == elements else \
@@ -62,23 +67,23 @@ class Place:
     """
     __slots__ = ("kind", "owner", "name", "key")
 
-    def __init__(self, kind, owner, name):
+    def __init__(self, kind: str, owner: Value, name: str) -> None:
         self.kind, self.owner, self.name, self.key = kind, owner, name, (kind, id(owner), name)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Place) and self.key == other.key
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.key)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
 
-    def guard(self, value):
+    def guard(self, value: Value) -> tuple[str, Any, str, Any]:
         """The guard that says it holds `value`."""
         return self.kind, self.owner, self.name, value
 
-    def read(self):
+    def read(self) -> Value:
         """What it holds now, Undefined if nothing."""
         if self.kind == "item":
             return self.owner[self.name] if self.name in self.owner else Undefined(self.name)
@@ -89,7 +94,7 @@ class Place:
         except Exception:                                    # of the user's own property, too
             return Undefined(self.name)
 
-    def write(self, value):
+    def write(self, value: Value) -> None:
         """Assign to it; Undefined deletes it."""
         gone = isinstance(value, Undefined)
         if gone and isinstance(self.read(), Undefined):
@@ -107,7 +112,7 @@ class Place:
             setattr(self.owner, self.name, value)
 
 
-def content_of_cell(cell, otherwise):
+def content_of_cell(cell: CellType, otherwise: Value) -> Value:
     """What a closure cell holds; `otherwise` if it is empty."""
     try:
         return cell.cell_contents
@@ -156,10 +161,10 @@ class Range:
 class LiveIterator:
     """An iterator of Python that is asked for item i, items in order."""
 
-    def __init__(self, value):
+    def __init__(self, value: Value) -> None:
         self.iterator, self.number, self.item = iter(value), -1, None
 
-    def has(self, i):
+    def has(self, i: int) -> bool:
         """Is there an item i?"""
         while self.number < i:
             try:
@@ -170,7 +175,7 @@ class LiveIterator:
             self.number += 1
         return True
 
-    def get(self, i):
+    def get(self, i: int) -> Any:
         """Item i, for which `has` was asked."""
         return self.item
 
@@ -179,11 +184,11 @@ class Unsure:
     """A variable that has a value on some paths only: `value`, where `given` (a bool, or a node of one) holds."""
     __slots__ = ("name", "given", "value")
 
-    def __init__(self, name, given, value):
+    def __init__(self, name: Any, given: Value, value: Value) -> None:
         self.name, self.given, self.value = name, given, value
 
     @classmethod
-    def of(cls, value, other=None):
+    def of(cls, value: Value, other: Unsure | None = None) -> Unsure:
         """A variable's value as an Unsure. other: an Unsure that says what stands there where it has none"""
         if isinstance(value, Unsure):
             return value
@@ -198,11 +203,11 @@ class Mixed:
     """
     __slots__ = ("choices",)
 
-    def __init__(self, choices):
+    def __init__(self, choices: dict[Any, tuple]) -> None:
         self.choices = choices
 
     @staticmethod
-    def of(value, kind):
+    def of(value: Value, kind: Any) -> dict[Any, tuple]:
         """The choices of a value. kind: its type, if it is of one"""
         return value.choices if isinstance(value, Mixed) else {kind: (True, value)}
 
@@ -212,13 +217,13 @@ class Conflict:
     """A variable whose values on two paths do not fit together; using it raises the error."""
     error: MindliteError
 
-    def __iter__(self):
+    def __iter__(self) -> NoReturn:
         raise self.error
 
-    def __len__(self):
+    def __len__(self) -> NoReturn:
         raise self.error
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> NoReturn:
         raise self.error
 
 
@@ -230,15 +235,15 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {"": lambda value: value, "s": str,
 class Formatted:
     """A string with run-time values in it: parts are strings and (value, spec, conversion)."""
 
-    def __init__(self, parts):
+    def __init__(self, parts: list) -> None:
         self.parts = parts
 
     @property
-    def values(self):
+    def values(self) -> list:
         """The run-time values, in order."""
         return [p[0] for p in self.parts if not isinstance(p, str)]
 
-    def make(self, values):
+    def make(self, values: Iterable[Any]) -> str:
         """The string for the given values."""
         values = iter(values)
         return "".join(p if isinstance(p, str) else format(CONVERSIONS[p[2]](next(values)), p[1]) for p in self.parts)
@@ -248,18 +253,18 @@ class MadeException:
     """An exception that is made of run-time values: cls(*args, **kwargs). `fields`: the object that holds what its
     __init__, if it is a user's, has assigned; None without one. marks: what makes it Python's (sharing.py); origin: where
     it was raised"""
-    origin = None
+    origin: Any = None
 
-    def __init__(self, cls, args, kwargs, fields=None, marks=()):
+    def __init__(self, cls: type, args: tuple, kwargs: dict[str, Any], fields: Value = None, marks: tuple = ()) -> None:
         self.cls, self.args, self.kwargs, self.fields, self.marks = cls, args, kwargs, fields, marks
         self.__cause__ = self.__context__ = None
 
-    def marked(self, marks):
+    def marked(self, marks: tuple) -> MadeException:
         """This exception, with these marks too."""
         self.marks = (*self.marks, *[mark for mark in marks if mark not in self.marks])
         return self
 
-    def after(self, other):
+    def after(self, other: MadeException) -> MadeException:
         """This exception, with the cause and the context of another."""
         self.__cause__, self.__context__, self.origin = other.__cause__, other.__context__, other.origin
         return self
@@ -268,7 +273,7 @@ class MadeException:
 class Traceback:
     """Stands for the traceback of an exception that no frame of Python has raised."""
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> NoReturn:
         raise Refusal("a traceback is not known in a graph")
 
 
@@ -278,18 +283,18 @@ class ByExit(Conflict):
     values: dict
 
 
-def assumed_of(value):
+def assumed_of(value: Value) -> Any:
     """What a compiled graph assumes of an input: the class of a number, dtype and sizes of a Tensor."""
     if isinstance(value, Tensor):
         return Tensor, value.dtype, value.elements.shape
     return type(value) if fits(value) else "a large int"
 
 
-def fits(value):
+def fits(value: Value) -> bool:
     """False for an int that a register of 64 bits does not hold."""
     return type(value) is not int or -1 << 63 <= value < 1 << 63
 
 
-def rebuild(cls, items):
+def rebuild(cls: Any, items: Iterable[Any]) -> tuple:
     """A tuple of the same class as `cls`: namedtuples keep theirs."""
     return cls._make(items) if hasattr(cls, "_make") else tuple(items)

@@ -4,15 +4,20 @@
 
 A part of the state is a constant, a run-time value, or a Varying that is one from the first iteration on.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.dim import Symbol, lone_symbol, symbols_of
-from ..common.errors import Refusal, Signal
+from ..common.errors import MindliteError, Refusal, Signal
 from ..common.tensor import Tensor
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor
+from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.syntax import Undefined
+from .evaluating import Evaluating
 from .kinds import map_parts, remade, zipped
 from .merging import abstract_of, are_one_constant, conflict, is_data, join_abstracts, join_mark, type_of, visible
-from .values import Box, ByExit, Closure, Conflict, Mixed, Unsure
+from .values import Box, ByExit, Closure, Conflict, Mixed, Unsure, Value
 
 NOTHING = Undefined("nothing")                   # what an Unsure holds before it is given
 
@@ -21,7 +26,7 @@ class CannotLoop(Signal):
     """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible
     too."""
 
-    def __init__(self, error):
+    def __init__(self, error: MindliteError) -> None:
         super().__init__(str(error))                         # of two rounds, not of the program
         self.error = error if isinstance(error, Refusal) else Refusal.uncertain(error)
 
@@ -34,7 +39,7 @@ class Varying:
     """A leaf of a loop's state that is a run-time value of `abstract` inside, and `initial` before."""
     __slots__ = ("initial", "abstract")
 
-    def __init__(self, initial, abstract):
+    def __init__(self, initial: Value, abstract: Abstract) -> None:
         self.initial, self.abstract = initial, abstract
 
 
@@ -47,19 +52,19 @@ class Widening:
     changed  : True from the first part on that has become wider
     """
 
-    def __init__(self, ev, widened, plain, may_peel):
+    def __init__(self, ev: Evaluating, widened: set[Symbol], plain: bool, may_peel: bool) -> None:
         self.ev, self.widened, self.plain, self.may_peel, self.changed = ev, widened, plain, may_peel, False
 
-    def wider(self, value):
+    def wider(self, value: Value) -> Value:
         """`value`, which is wider than what it stands for."""
         self.changed = True
         return value
 
-    def may_be_object(self):
+    def may_be_object(self) -> bool:
         """True if what differs here may become an object: Python was asked to join it."""
         return join_mark(self.ev) in self.ev.fallback.marks
 
-    def join(self, outer, inner, new):
+    def join(self, outer: Value, inner: Value, new: Value) -> Value:
         """The part of the state that also covers `new`.
 
         outer, inner, new : it before the loop, as it is inside, and at the end of an iteration
@@ -82,7 +87,7 @@ class Widening:
             return self.wider(Varying(outer, AbstractAny()))
         raise CannotLoop(conflict(outer, new, self.ev))
 
-    def data(self, outer, inner, new):
+    def data(self, outer: Value, inner: Value, new: Value) -> Value:
         """A number or Tensor."""
         initial, have = (outer.initial, outer.abstract) if isinstance(outer, Varying) else (outer, None)
         if not is_data(new):
@@ -101,7 +106,7 @@ class Widening:
         wide = widen(have, abstract_of(new), self.widened)
         return outer if wide == have else self.wider(Varying(initial, wide))
 
-    def unsure(self, outer, inner, new):
+    def unsure(self, outer: Unsure, inner: Unsure, new: Unsure) -> Value:
         """A variable that has no value at the beginning, or at the end of some iteration."""
         if isinstance(new, ByExit):                          # each way out has a value of its own: not to be read again
             return self.wider(Conflict(new.error))
@@ -122,7 +127,7 @@ class Widening:
         return Unsure(made.name or new.name, self.join(made.given, inner.given, new.given),
                       self.join(made.value, inner.value, new.value))
 
-    def mixes(self, outer, new):
+    def mixes(self, outer: Value, new: Value) -> bool:
         """True if one of them is of several types, or they are of different ones. (What begins as a number and is a Tensor
         from the first iteration on is one from the beginning: `demand_a_turn`.)"""
         kinds = [Mixed if isinstance(v, Mixed) else type_of_state(v) for v in (outer, new)]
@@ -130,7 +135,7 @@ class Widening:
             return False
         return kinds[0] is not kinds[1] or kinds[0] is Mixed
 
-    def mixed(self, outer, inner, new):
+    def mixed(self, outer: Mixed, inner: Mixed, new: Mixed) -> Value:
         """A number or Tensor of several types at the beginning, or of another one at the end of an iteration."""
         have, become = type_of_state(outer), type_of_state(new)
         if None not in (have, become) and self.may_peel:
@@ -145,7 +150,7 @@ class Widening:
             made[kind] = self.join(False, False, later[kind][0]), self.first(later[kind][1])
         return Mixed(made)
 
-    def first(self, value):
+    def first(self, value: Value) -> Value:
         """What a variable holds before the loop in which it is first assigned."""
         if is_data(value):
             return Varying(NOTHING, abstract_of(value))
@@ -154,7 +159,7 @@ class Widening:
         return visible(self.ev, value) if isinstance(value, Closure) else map_parts(self.first, value)
 
 
-def type_of_state(value):
+def type_of_state(value: Value) -> Any:
     """bool, int, float, Tensor or AbstractAny, for data and Varying; None for what is Mixed, or is no data."""
     if isinstance(value, Varying):
         abstract = value.abstract
@@ -165,12 +170,12 @@ def type_of_state(value):
     return AbstractAny if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractAny) else type_of(value)
 
 
-def is_carried(value):
+def is_carried(value: Value) -> bool:
     """True for what is a variable of a loop whatever an iteration does: a run-time value, or a Tensor from outside."""
     return isinstance(value, (AnfNode, Tensor)) and not isinstance(value, ValueNode)
 
 
-def flat_like(inside, value):
+def flat_like(inside: Value, value: Value) -> list[AnfNode]:
     """The parts of `value` that stand where `inside` has loop parameters, in order."""
     if is_carried(inside):
         return [value]
@@ -184,7 +189,7 @@ def flat_like(inside, value):
     return [part for pair in zipped(inside, value) or () for part in flat_like(*pair)]
 
 
-def widen(have, new, widened):
+def widen(have: Any, new: Any, widened: set[Symbol]) -> Any:
     """join_abstracts for loops: a size that is one of the Symbols in `widened` stays one; what becomes one is added."""
     if isinstance(have, AbstractScalar) and isinstance(new, AbstractScalar):
         kind = max(have.type, new.type, key=[bool, int, float].index)
@@ -197,7 +202,7 @@ def widen(have, new, widened):
     return join_abstracts(have, new)
 
 
-def own_sizes(abstract, known, made):
+def own_sizes(abstract: Abstract, known: Any, made: Any) -> Any:
     """The type of what leaves a loop: sizes that an iteration makes, or that differ from iteration to iteration, are not `known`
     outside, and have Symbols of their own in the state. made: {such a size: its Symbol} of this loop."""
     if not isinstance(abstract, AbstractTensor):
@@ -206,7 +211,7 @@ def own_sizes(abstract, known, made):
     return AbstractTensor(abstract.dtype, tuple([made.get(s, s) for s in abstract.shape]))
 
 
-def _varying_size(widened):
+def _varying_size(widened: set[Symbol]) -> Value:
     symbol = Symbol(lo=0)
     widened.add(symbol)
     return symbol.dim

@@ -138,7 +138,7 @@ def first_of(value: Any) -> Any:
     return value[0]
 
 
-def check_direction(what: str, given: Any, wanted: Any) -> Any:
+def check_direction(what: tuple[str, str], given: Any, wanted: Any) -> Any:
     """A tangent or cotangent of the type `given`, an abstract, for a value of the type `wanted`.
 
     what   : two words for the error: "grad: a cotangent", "its result"

@@ -152,3 +152,54 @@ def test_the_repr_of_an_exception_of_run_time_values_is_part_of_the_graph(capsys
     for values in (1.0, 2.0), (-1.0, 0.5):
         x = Tensor(np.array(values))
         assert seen(jitted, x, capsys) == seen(text, x, capsys)
+
+
+def fails(x):
+    raise ValueError("bad", int(x.sum()))
+
+
+def numbers(x):
+    yield x
+    yield x * 2
+
+
+def behind_a_call(x):
+    return fails(x) + 1
+
+
+def behind_an_attribute(x):
+    y = fails(x)
+    print("never")
+    return y.nothing
+
+
+def behind_two_calls(x):
+    return [behind_a_call(x)][1]
+
+
+def thrown_before_the_start(x):
+    iterator = numbers(x)
+    iterator.throw(ValueError("bad", int(x.sum())))
+    return x
+
+
+def thrown_at_a_yield(x):
+    iterator = numbers(x)
+    return next(iterator) + iterator.throw(ValueError("bad", int(x.sum())))
+
+
+def thrown_behind_the_end(x):
+    iterator = numbers(x)
+    total = sum(list(iterator))
+    return total + iterator.throw(ValueError("bad", int(x.sum())))
+
+
+@pytest.mark.parametrize("function", [behind_a_call, behind_an_attribute, behind_two_calls, thrown_before_the_start,
+                                      thrown_at_a_yield, thrown_behind_the_end])
+def test_nothing_is_executed_behind_an_exception_that_is_certain(function, capsys):
+    jitted = ms.jit(function, fullgraph=True)
+    for values in (1.0, 2.0), (5.0, 1.0):
+        x = Tensor(np.array(values, np.float32))
+        (kind, _, text, _), printed, _ = seen(function, x, capsys)
+        (found, _, said, _), shown, _ = seen(jitted, x, capsys)
+        assert (found, said, shown) == (kind, text, printed) and found is ValueError
