@@ -175,6 +175,8 @@ class BucketDataset(Dataset):
         if not boundaries:
             raise ValueRangeError("bucket_boundaries cannot be empty.")
         for k, boundary in enumerate(boundaries):
+            if not isinstance(boundary, int):
+                raise ArgumentError(f"bucket_boundaries should be a list of int, but bucket_boundaries[{k}] is {boundary!r}.")
             whole_number(boundary, f"bucket_boundaries[{k}]", 1)
             if k and boundaries[k - 1] >= boundary:
                 raise ValueRangeError("bucket_boundaries should be strictly increasing.")

@@ -15,7 +15,11 @@ from ..common.errors import MindliteError
 from ..common.tensor import Tensor
 from .pipeline import Run
 
-_alive: weakref.WeakSet[Iterator] = weakref.WeakSet()
+ITERATORS_LIST: list[weakref.ref[Iterator]] = []              # those that are alive; MindSpore's name
+
+
+def _forget(gone: weakref.ref[Iterator]) -> None:
+    ITERATORS_LIST[:] = [one for one in ITERATORS_LIST if one is not gone]
 
 
 class EndOfDataError(MindliteError, RuntimeError):
@@ -39,7 +43,7 @@ class Iterator:
             self._epoch, self._skip = divmod(dataset.init_step, max(dataset.get_dataset_size(), 1))
         self._rows: Iterable_ | None = None
         self._ended = False
-        _alive.add(self)
+        ITERATORS_LIST.append(weakref.ref(self, _forget))
 
     @property
     def skipped(self) -> int:
@@ -142,8 +146,9 @@ class DictIterator(Iterator):
 
 def _cleanup() -> None:
     """End the pipelines of all iterators."""
-    for iterator in list(_alive):
-        iterator.stop()
+    for iterator in [alive() for alive in ITERATORS_LIST]:
+        if iterator is not None:
+            iterator.stop()
 
 
 def _set_iterator_cleanup() -> None:

@@ -18,8 +18,10 @@ from PIL import Image
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
+from .draws import generator
 
 Check = Callable[[Any, str], Any]                # (value, name) -> the value that is stored
+TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 INT_MAX, FLOAT_MAX = 2 ** 31 - 1, 16777216       # MindSpore's bounds
 
 
@@ -28,12 +30,22 @@ class DataError(MindliteError, RuntimeError):
 
 
 class Operation:
-    """Base of all operations. random : True if it draws"""
+    """Base of all operations.
+
+    random : True if it draws;  each : True if it takes one image, and of several columns each by itself, with the same draws
+    """
     builtin = True
-    random = False
+    random = each = False
     function: Callable
 
     def __call__(self, *data: Any) -> Any:
+        if self.each and len(data) > 1:
+            bits = generator().bit_generator
+            state, found = bits.state, []
+            for one in data:
+                bits.state = state
+                found.append(self.function(one, **self.__dict__))
+            return tuple(found)
         return self.function(*data, **self.__dict__)
 
     def __repr__(self) -> str:
@@ -68,8 +80,10 @@ def operation(*, random: bool = False, wrap: Callable | None = None, together: C
             if together is not None:
                 together(self.__dict__)
         inner = wrap(function) if wrap else function
+        each = ".vision." in function.__module__ and len(signature.parameters) - len(named) == 1
         return type(function.__name__, (Operation,), {
             "__init__": __init__, "__doc__": function.__doc__, "__module__": function.__module__, "random": random,
+            "each": each,
             "__qualname__": function.__name__, "__signature__": outer, "function": staticmethod(inner)})
     return make
 
@@ -152,6 +166,16 @@ def optional(check: Check) -> Check:
     return lambda value, name: None if value is None else check(value, name)
 
 
+def unnamed(check: Check) -> Check:
+    """What `check` takes; an interval is told without the name of the argument, as MindSpore tells it for some operations."""
+    def without(value: Any, name: str) -> Any:
+        try:
+            return check(value, name)
+        except ValueRangeError as error:
+            raise ValueRangeError(str(error).partition("\n")[0].replace(f"Input {name} ", "Input ")) from None
+    return without
+
+
 def either(*checks: Check) -> Check:
     """What the first check takes that does not refuse the type."""
     def check(value: Any, name: str) -> Any:
@@ -192,8 +216,10 @@ def pair(size: tuple[int, int] | int) -> tuple[int, int]:
 
 def dtype_of(value: Any, name: str) -> np.dtype:
     """A NumPy dtype for MindSpore's or NumPy's name of it."""
-    if value in (str, np.str_):
+    if value in (str, np.str_, "string") or type(value).__name__ == "String":        # mindspore.string
         return np.dtype("U")
+    if isinstance(value, str) and value in TYPES:
+        return np.dtype(value)
     if isinstance(value, (dt.DType, type, np.dtype)) and value is not None:
         return np.dtype(bool) if value is bool else dt.dtype(value).numpy
     raise ArgumentError(f"Argument {name} with value {value} is not of type [<class 'mindspore.dtype'>], but got {type(value)}.")

@@ -1,6 +1,7 @@
 """Operations on the order of rows: shuffle, repeat, skip, take, zip, concat, sync_wait."""
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, Callable, Iterator, Sequence
 
@@ -9,7 +10,7 @@ from .columns import ColumnError
 from .config import whole_number
 from .dataset import Dataset
 from .pipeline import Row, Run
-from .samplers import BuiltinSampler
+from .samplers import BuiltinSampler, DistributedSampler, RandomSampler
 
 
 class ShuffleDataset(Dataset):
@@ -130,11 +131,15 @@ class ZipDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """See Dataset.concat. sampler : chooses among all rows, if one is set"""
+    """See Dataset.concat. sampler : chooses among all rows, if one is set. raises : ValueRangeError for a dataset without rows"""
     sampler: BuiltinSampler | None = None
 
     def __init__(self, datasets: Sequence[Dataset]) -> None:
         super().__init__(datasets)
+        for place, child in enumerate(self.children):
+            if child.size() == 0:
+                raise ValueRangeError(f"There are no samples in the dataset number {place}. Please make sure there are valid "
+                                      f"samples in the dataset.")
 
     def names(self) -> list[str]:
         found = self.child.names()
@@ -152,11 +157,27 @@ class ConcatDataset(Dataset):
 
     def use_sampler(self, new_sampler: BuiltinSampler | None) -> None:
         """Choose among the rows of all datasets: `Subset`, `Distributed` and the like."""
-        if not isinstance(new_sampler, BuiltinSampler):
-            raise ArgumentError("The parameter new_sampler must be an instance of Sampler.")
+        if not isinstance(new_sampler, (DistributedSampler, RandomSampler)):
+            raise ArgumentError(f"The parameter {new_sampler} of concat must be DistributedSampler or RandomSampler!")
+        kind = type(new_sampler).__name__
         if new_sampler.num_samples:
-            raise ValueRangeError("The parameter num_samples of DistributedSampler is not support to be set!")
+            raise ValueRangeError(f"The parameter num_samples of {kind} is not support to be set!")
+        if isinstance(new_sampler, RandomSampler):
+            if new_sampler.replacement:
+                raise ValueRangeError("The parameter replacement of RandomSampler must be False!")
+        else:
+            self._check_shards(new_sampler)
+            new_sampler = copy.copy(new_sampler).set_offset(0)       # shards that differ by a row, no row twice
         self.sampler, self._size = new_sampler, None
+
+    def _check_shards(self, new_sampler: DistributedSampler) -> None:
+        if new_sampler.is_shuffled():
+            raise ValueRangeError("The parameter shuffle of DistributedSampler must be False!")
+        for child in self.children:
+            if getattr(child, "sampler", None) is not None and child.sampler.get_num_samples() is not None:     # type: ignore
+                raise ValueRangeError(f"The parameter NumSamples of {child.label()} is not support to be set!")
+            if type(child).__name__ in ("BatchDataset", "PaddedBatchDataset"):
+                raise ArgumentError(f"The parameter {child.label()} of concat must not be BatchDataset or PaddedBatchDataset!")
 
     def walk(self, run: Run, epoch: int) -> Iterator:
         self.names()

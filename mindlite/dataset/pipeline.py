@@ -31,6 +31,7 @@ from . import config, draws
 from .columns import stacked
 from .workers import Note, Pool
 
+REPLACEMENTS = 16                        # good rows that stand in for bad ones, MindSpore's number
 Row = list                               # of arrays (or, where a user's function gives them, of Python objects)
 Description = tuple                      # (node number, payload)
 
@@ -153,22 +154,29 @@ class Run:
         return self.computed(described, node.stays_home())
 
     def computed(self, described: Iterator, here: bool = False) -> Iterator[Row]:
-        """The rows that are described, in order; bad ones are left out or replaced by the last good one, as the settings say."""
+        """The rows that are described, in order; bad ones are left out or replaced by good ones, as the settings say.
+
+        As in MindSpore the first 16 good rows stand in, in turn, one before each row that follows, the rest at the end.
+        """
         replace = config.settings.error_samples_mode == config.ErrorSamplesMode.REPLACE
         found = self._here(described) if here or self.pool is None else self.pool.stream(described)
-        last: Row | None = None
-        missing = 0
+        good: list[Row] = []                                 # what stands in for bad rows, one after the other
+        missing = given = 0
         for row in found:
             if isinstance(row, _Skipped):
                 self._count(row.why)
                 missing += replace
                 continue
-            for _ in range(missing):
-                yield last or row
-            last, missing = row, 0
+            if len(good) < REPLACEMENTS:
+                good.append(row)
+            elif given < missing:
+                yield good[given % REPLACEMENTS]
+                given += 1
             yield row
-        for _ in range(missing if last else 0):
-            yield last                                       # type: ignore[misc]
+        if missing and not good:
+            raise PipelineError("All data is garbage, cannot be replaced.")
+        for k in range(given, missing):
+            yield good[k % len(good)]
 
     def _here(self, described: Iterator) -> Iterator:
         for description in described:

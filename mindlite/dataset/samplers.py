@@ -80,6 +80,10 @@ class BuiltinSampler:
             raise RuntimeError("Cannot add child sampler, this sampler already has a child.")
         self.child_sampler = sampler
 
+    def wants_labels(self) -> bool:
+        """True if this sampler, or one below it, chooses by the classes of samples."""
+        return self.needs_labels or (self.child_sampler is not None and self.child_sampler.wants_labels())
+
     def get_child(self) -> BuiltinSampler | None:
         """The child, or None."""
         return self.child_sampler
@@ -269,9 +273,11 @@ class WeightedRandomSampler(BuiltinSampler):
             raise ArgumentError(f"replacement must be a boolean value but was: {replacement}.")
         super().__init__(num_samples)
         if not weights:
-            raise RuntimeError("Invalid parameter, size of weights must be greater than 0.")
-        if min(weights) < 0 or not sum(weights):
-            raise RuntimeError("Invalid parameter, elements of weights must not be negative nor all zero.")
+            raise RuntimeError("WeightedRandomSampler: weights vector must not be empty")
+        if min(weights) < 0:
+            raise RuntimeError(f"WeightedRandomSampler: weights vector must not contain negative numbers, got: {min(weights)}")
+        if not sum(weights):
+            raise RuntimeError("WeightedRandomSampler: elements of weights vector must not be all zero")
         self.weights, self.replacement = np.asarray(weights, np.float64), replacement
 
     def choose(self, size, numbers, labels=None):

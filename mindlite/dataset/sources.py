@@ -40,14 +40,14 @@ class Source(Dataset):
         return None
 
     def size(self) -> int | None:
-        return self.sampler.count(self.length()) if not self.sampler.needs_labels else len(self._chosen(None, 0))
+        return self.sampler.count(self.length()) if not self.sampler.wants_labels() else len(self._chosen(None, 0))
 
     def _chosen(self, run: Run | None, epoch: int) -> np.ndarray:
         if run is None or (self.sampler.is_sharded() and not run.seeded):    # all shards agree, without a seed too
             numbers = draws.permutation_source(0, 0, epoch)
         else:
             numbers = run.order(self, epoch)
-        labels = self.labels() if self.sampler.needs_labels else None
+        labels = self.labels() if self.sampler.wants_labels() else None
         return self.sampler.indices(self.length(), numbers, labels)
 
     def walk(self, run: Run, epoch: int) -> Iterator:
@@ -195,7 +195,7 @@ class GeneratorDataset(Source):
         return self._checked(self.source[index])
 
     def _checked(self, value: Any) -> Sequence:
-        values = value if isinstance(value, tuple) else (value,)
+        values = value if isinstance(value, (tuple, list)) else (value,)
         if len(values) != len(self.column_names):
             raise PipelineError(f"Invalid Python function, the 'source' of 'GeneratorDataset' should return same number of NumPy "
                                 f"arrays as specified in column_names, the size of column_names is:{len(self.column_names)} and "

@@ -220,19 +220,21 @@ MODULES = {
     "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, {
         **_GENERATOR, **_CHECKPOINTS, **{f"new_{name}": f"mindlite.train.transform:{name}" for name in (
             "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")}}),
+    "train.summary.summary_record": (("mindlite.train",), {}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
         "callback", "metrics", "model", "loss_scale_manager", "data_sink", "summary",
         "dataset_helper",
         "train_thor")},
     "amp": (("mindlite.amp", "mindlite.train"), {}),
     "dataset": (("mindlite.dataset",), {}),
-    **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio", "transforms")},
+    **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio")},
+    "dataset.transforms": (("mindlite.dataset.transforms",), {"vision": "mindlite.dataset.vision:"}),
     **{f"dataset.{name}": ((f"mindlite.dataset.{name.split('.')[0]}",), {}) for name in (
         "vision.utils", "vision.transforms", "audio.utils", "audio.transforms", "text.utils", "text.transforms",
         "transforms.transforms", "transforms.c_transforms", "transforms.py_transforms", "vision.c_transforms",
         "vision.py_transforms")},
     "dataset.engine": (("mindlite.dataset",), {}),
-    "dataset.engine.iterators": (("mindlite.dataset",), {}),
+    "dataset.engine.iterators": (("mindlite.dataset",), {"ITERATORS_LIST": "mindlite.dataset.iterators:ITERATORS_LIST"}),
     "dataset.engine.datasets": (("mindlite.dataset",), {}),
     **{f"dataset.{name}": (("mindlite.dataset",), {}) for name in (
         "engine.samplers", "engine.datasets_vision", "engine.datasets_text", "engine.datasets_audio",
@@ -270,5 +272,6 @@ MODULES = {
     "boost.base": (("mindlite.boost.optimizers",), {}),
     "communication": (("mindlite.communication",), {}),
     "communication.management": (("mindlite.communication",), {}),
+    "communication._comm_helper": (("mindlite.communication",), {}),
     "communication.comm_func": (("mindlite.communication.comm_func",), {}),
 }

@@ -229,7 +229,7 @@ class Structure:
 
     def pays(self, entries):
         """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where counts alone decide."""
-        return not config.compile_beside or self.seconds >= PAYS * entries * Structure.of_an_entry
+        return config.repeatable or not config.compile_beside or self.seconds >= PAYS * entries * Structure.of_an_entry
 
 
 def _structures_walked(key, seconds):
@@ -248,10 +248,11 @@ def flow_of(key, live, seeds, wrt, saved):
     with _lock:
         seen = _structures.get(key)
         if seen is None:
-            _structures[key] = Structure()
+            seen = _structures[key] = Structure()
             if len(_structures) > MAX_STRUCTURES:
                 _structures.popitem(last=False)
-            return FIRST, None
+            if not config.repeatable:
+                return FIRST, None
         _structures.move_to_end(key)
         if seen.flow is None:
             if seen.order is None:

@@ -91,7 +91,7 @@ compiler = Compiler()
 def compile_beside(make):
     """An Order of what make() gives: made by the thread, or at once where `config.compile_beside` is off."""
     order = Order(make)
-    if config.compile_beside:
+    if config.compile_beside and not config.repeatable:
         compiler.take(order)
     else:
         order.run()

@@ -103,7 +103,7 @@ class OwnKernel:
 
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
-            if config.compile_beside and self.operation.prim not in _LIBRARY and self.is_awaited():
+            if config.compile_beside and not config.repeatable and self.operation.prim not in _LIBRARY and self.is_awaited():
                 return eval_rule[self.operation.prim](*arrays, **attrs)
             self.compiled = self.compile() if self.order is None else self.order.result()
         values = self.compiled.run(arrays)

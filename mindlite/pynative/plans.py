@@ -268,7 +268,7 @@ def function_of(operation, args, attrs):
 def consider_kernel(plan, args):
     """The calls of a plan have become many: give it a kernel, now or later, if there is one."""
     calls = native.installed.planned()
-    if not has_kernel(plan.operation, args):
+    if config.repeatable or not has_kernel(plan.operation, args):          # a kernel's bits may differ from those before it
         plan.words[HOT] = NEVER
         return
     if plan.order is None and (config.compile_beside or calls - _compiled_at[0] >= PAUSE):

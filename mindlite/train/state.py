@@ -23,6 +23,7 @@ from .. import nn
 from ..amp import LossScaleManager
 from ..common import seed as seeds
 from ..common.checks import check_non_negative_int
+from ..common.config import config
 from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
 from ..common.files import replacing
 from ..common.tensor import Parameter, Tensor
@@ -79,10 +80,12 @@ def load_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
                dataset: Any = None) -> dict[str, Any] | None:
     """Take back what `save_state` wrote; gives {"epoch": .., "step": .., and extra}, or None where there is no file.
 
-    The data set goes on after the rows that lie behind (set_init_step).
+    The data set goes on after the rows that lie behind (set_init_step). From here on eager steps give the same bits whatever ran
+    before them (the switch `repeatable`); so a program calls it first, whether there is a file or not.
     raises : FileFormatError for damage, another kind of file, or one that does not hold the same Parameters: then nothing is
              changed; ArgumentError for a data set that cannot begin elsewhere
     """
+    config.set(repeatable=True)
     path = os.fspath(path)
     if not os.path.isfile(path):
         return None
@@ -148,6 +151,7 @@ class SaveState(Callback):
 
     def __init__(self, path: Any, steps: int = 0) -> None:
         self.path, self.steps = os.fspath(path), check_non_negative_int(steps, "steps", "SaveState")
+        config.set(repeatable=True)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         args = run_context.original_args()

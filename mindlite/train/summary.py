@@ -25,6 +25,7 @@ from ..common.checks import check_positive_int, check_value_type
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
 from ..dataset.files.records import crc32c, masked
+from ..ops import summary
 from .callback import Callback, RunContext, loss_of
 from .checkpoint import field
 
@@ -98,12 +99,16 @@ class SummaryRecord:
     max_file_size : bytes after which nothing more is written, with a warning from `record`: False
     num_process, export_options : MindSpore's
     raise_exception : errors of the file system are raised by `record`, which else gives False
+    While it is open, ScalarSummary, ImageSummary, TensorSummary and HistogramSummary that run are written by `record`.
     raises        : ArgumentError, ValueRangeError
     """
 
     def __init__(self, log_dir: str, file_prefix: str = "events", file_suffix: str = "_MS", num_process: int = 32,
                  network: nn.Cell | None = None, max_file_size: int | None = None, raise_exception: bool = False,
                  export_options: dict | None = None) -> None:
+        check_value_type("raise_exception", raise_exception, bool, "SummaryRecord")
+        if not log_dir:
+            raise ValueRangeError("SummaryRecord: log_dir is empty")
         for name, value in (("log_dir", log_dir), ("file_prefix", file_prefix), ("file_suffix", file_suffix)):
             check_value_type(name, os.fspath(value) if name == "log_dir" else value, str, "SummaryRecord")
         if not re.fullmatch(r"[\w.-]*", file_prefix + file_suffix):
@@ -120,6 +125,7 @@ class SummaryRecord:
         self._stream.write(framed(event(version="brain.Event:2")))
         self._waiting: list[tuple[str, bytes]] = []
         self._mode = "train"
+        summary.listeners.add(self)
         if network is not None:
             self._waiting.append(("graph", text_value("network", f"```\n{network}\n```")))
 
@@ -181,6 +187,10 @@ class SummaryRecord:
             return False
         return True
 
+    def noted(self, plugin: str, name: str, value: np.ndarray) -> None:
+        """A summary operator of the network has run."""
+        self._waiting.append((plugin, _value(plugin, name, value)))
+
     def flush(self) -> None:
         """Let what is written be in the file."""
         if self._stream is not None:
@@ -189,6 +199,7 @@ class SummaryRecord:
     def close(self) -> None:
         """Write what is left, and close the file; a second time it does nothing."""
         if self._stream is not None:
+            summary.listeners.discard(self)
             self._stream.close()
             self._stream = None
 

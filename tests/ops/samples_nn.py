@@ -70,6 +70,7 @@ SAMPLES = {
     # state and random
     "assign": [((_f(2, 3), _f(2, 3)), {})],
     "stored": [((_f(2, 3), _f(2, 3)), {})],
+    "summary_value": [((_f(2),), dict(plugin="histogram", tag="x"))],
     "print_values": [((_f(2),), dict(pieces=("x", None)))],
     "identity": [((_f(2, 3),), {})],
     "stop_gradient": [((_f(2, 3),), {})],

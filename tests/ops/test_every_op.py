@@ -95,7 +95,7 @@ def _not_needed(prim, kind):
         return "kernels do not compute complex numbers"
     if "collective" in traits and kind in ("kernel", "sbp"):
         return "the ranks compute it together; boxing (mindlite/parallel) writes it behind the choice of SBP"
-    if prim.name == "print_values" and kind in ("jvp", "sbp", "kernel"):
+    if prim.name in ("print_values", "summary_value") and kind in ("jvp", "sbp", "kernel"):
         return "its only result is what is printed"
     return "cost is optional" if kind == "cost" else None
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from test_model import DATA, LABEL, Batches, model_of, network, quiet  # noqa: F401
 
-from mindlite import Parameter, Tensor
+import mindlite as ms
+from mindlite import Parameter, Tensor, nn
 from mindlite.dataset.files.records import crc32c
+from mindlite.ops import operations
 from mindlite.train import SummaryCollector, SummaryRecord
 
 
@@ -85,6 +87,58 @@ def test_what_is_added_is_read_back(tmp_path):
     assert [histogram[n][0] for n in (1, 2, 3, 4, 5)] == [-1.0, 2.0, 3.0, 1.0, 5.0]
     counts, limits = [np.frombuffer(histogram[n][0], "<f8") for n in (7, 6)]
     assert counts.sum() == 3 and limits[-1] == 2.0 and counts[0] == 1
+
+
+class Watched(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.scalar, self.histogram = operations.ScalarSummary(), operations.HistogramSummary()
+        self.image, self.tensor = operations.ImageSummary(), operations.TensorSummary()
+
+    def construct(self, x):
+        self.scalar("total", x.sum())
+        self.histogram("x", x)
+        self.tensor("row", x[0])
+        self.image("picture", x.reshape(1, 1, 2, 3))
+        return x * 2
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_what_a_network_watches_is_written_in_both_modes(tmp_path, mode):
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3) / 6)
+    call = ms.jit(Watched(), fullgraph=True) if mode == ms.GRAPH_MODE else Watched()
+    call(x)                                                  # nobody listens yet
+    with SummaryRecord(str(tmp_path)) as record:
+        for step in (1, 2):
+            np.testing.assert_array_equal(call(x + step), (x + step) * 2)
+            record.record(step)
+    call(x)                                                  # nor any more
+    found = events(tmp_path)
+    assert [step for step, _ in found] == [1, 2] and set(found[0][1]) == {"total", "x", "row", "picture"}
+    assert [values["total"][2][0] for _, values in found] == [8.5, 14.5]
+
+
+def test_the_gradient_passes_a_summary_by():
+    def loss(x):
+        operations.ScalarSummary()("loss", x.sum())
+        return (x * x).sum()
+
+    for function in (loss, ms.jit(loss, fullgraph=True)):
+        np.testing.assert_array_equal(ms.grad(function)(Tensor([1.0, 2.0])), [2.0, 4.0])
+
+
+@pytest.mark.parametrize("kind, name, value, error", [
+    ("Scalar", None, Tensor(0), TypeError), ("Scalar", "", Tensor(0), ValueError), ("Scalar", "a", 3, TypeError),
+    ("Scalar", "a", Tensor([1, 2]), ValueError), ("Image", "a", Tensor([1, 2]), ValueError),
+    ("Tensor", "a", Tensor(0), ValueError),     ("Histogram", "a", Tensor(0), ValueError)])
+def test_wrong_summaries_are_refused(kind, name, value, error):
+    def call(x):
+        getattr(operations, kind + "Summary")()(name, x)
+        return 1
+
+    for function in (call, ms.jit(call)):
+        with pytest.raises(error, match=f"{kind}Summary"):
+            function(value)
 
 
 def test_a_training_is_collected(tmp_path):

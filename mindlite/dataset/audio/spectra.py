@@ -92,7 +92,7 @@ def Spectrogram(waveform, /, n_fft=400, win_length=None, hop_length=None, pad=0,
                      onesided)
 
 
-@operation(length=optional(positive), pad=whole(0), normalized=flag, center=flag, pad_mode=kind_of(BorderType), onesided=flag,
+@operation(length=optional(whole(0)), pad=whole(0), normalized=flag, center=flag, pad_mode=kind_of(BorderType), onesided=flag,
            **SHORT)
 def InverseSpectrogram(spectrum, /, length=None, n_fft=400, win_length=None, hop_length=None, pad=0, window=WindowType.HANN,
                        normalized=False, center=True, pad_mode=BorderType.REFLECT, onesided=True):
@@ -124,7 +124,8 @@ def Angle(spectrum, /):
 @operation(power=number(0))
 def ComplexNorm(spectrum, /, power=1.0):
     """The magnitude of complex numbers to a power."""
-    return (np.abs(complex_of(spectrum, "ComplexNorm")) ** power).astype(np.asarray(spectrum).dtype)
+    found = complex_of(spectrum, "ComplexNorm")
+    return ((found.real ** 2 + found.imag ** 2) ** (power / 2)).astype(np.asarray(spectrum).dtype)
 
 
 @operation(power=number(0))
@@ -416,8 +417,8 @@ def PitchShift(waveform, /, sample_rate, n_steps, bins_per_octave=12, n_fft=512,
     return np.pad(out, [(0, 0)] * (out.ndim - 1) + [(0, wave.shape[-1] - out.shape[-1])]).astype(wave.dtype)
 
 
-@operation(n_fft=positive, n_iter=positive, win_length=optional(positive), hop_length=optional(positive),
-           window_type=kind_of(WindowType), power=number(0, open_left=True), momentum=number(0), length=optional(positive),
+@operation(n_fft=positive, n_iter=positive, win_length=optional(whole(0)), hop_length=optional(whole(0)),
+           window_type=kind_of(WindowType), power=number(0, open_left=True), momentum=number(0), length=optional(whole(0)),
            rand_init=flag, random=True, together=_lengths)
 def GriffinLim(spectrum, /, n_fft=400, n_iter=32, win_length=None, hop_length=None, window_type=WindowType.HANN, power=2.0,
                momentum=0.99, length=None, rand_init=True):

@@ -386,6 +386,7 @@ def Caltech101Dataset(dataset_dir, target_type=None, *, decode=False):
     names = {name: k for k, name in enumerate(n for n in subfolders(directory) if n != "BACKGROUND_Google")}
     found = _by_folder(directory, (".jpg",), decode, names, uint32)
     if (target_type or "category") == "category":
+        found.columns = ("image", "category")
         return found
     special = {"Faces": "Faces_2", "Faces_easy": "Faces_3", "Motorbikes": "Motorbikes_16", "airplanes": "Airplanes_Side_2"}
 

@@ -59,9 +59,9 @@ def rows_of(rows: Sequence[Sequence], columns: Sequence[str] | None = None, grou
 
 
 class ShardOfRows(BuiltinSampler):
-    """One of num_shards blocks of rows, as MindSpore splits text: the last ones may be shorter.
+    """One of num_shards equal blocks of rows, as MindSpore splits text: the last ones begin again with the first rows.
 
-    equal : they are not, they begin again with the first rows;  groups : the file of each row: shards are every n-th file
+    groups : the file of each row: shards are every n-th file, unless they must be `equal`
     """
 
     def __init__(self, num_shards: int, shard_id: int, shuffle: bool, num_samples: int | None, equal: bool = False,
@@ -72,10 +72,9 @@ class ShardOfRows(BuiltinSampler):
 
     def choose(self, size, numbers, labels=None):
         each = -(-size // self.num_shards)
-        block = np.arange(self.shard_id * each, (self.shard_id + 1) * each)
-        if self.groups is not None:
+        block = np.arange(self.shard_id * each, (self.shard_id + 1) * each) % max(size, 1)
+        if self.groups is not None and not self.equal:
             block = np.flatnonzero(self.groups % self.num_shards == self.shard_id)
-        block = block % max(size, 1) if self.equal else block[block < size]
         return numbers.permutation(block) if self.shuffle else block
 
     def is_shuffled(self):
@@ -204,7 +203,8 @@ def _check(name: str, given: dict, allowed: dict) -> None:
     if "decode" in given and given["decode"] is not None:
         flag(given["decode"], "decode")
     if given["num_samples"] is not None:
-        whole_number(given["num_samples"], "num_samples", 0, 2 ** 63 - 1)
+        if whole_number(given["num_samples"], "num_samples", -2 ** 63, 2 ** 63 - 1) < 0:
+            raise ValueRangeError(f"num_samples exceeds the boundary between 0 and {2 ** 63 - 1}(INT64_MAX)!")
 
 
 def refuse_contradictions(given: dict) -> None:

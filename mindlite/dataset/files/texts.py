@@ -9,7 +9,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ElementTree
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
@@ -22,8 +22,8 @@ PARTS = ("train", "test", "valid", "all")
 
 
 def grouped(paths: Sequence[str], rows_in: Any, columns: Sequence[str] | None = None) -> Samples:
-    """The rows of several files one after the other."""
-    rows, groups = [], []
+    """The rows of several files one after the other, the files in the order of their names."""
+    rows, groups, paths = [], [], sorted(paths)
     for number, path in enumerate(paths):
         found = rows_in(path)
         rows += found
@@ -42,13 +42,18 @@ def TextFileDataset(dataset_files):
     return grouped(matching(dataset_files), text_lines)
 
 
-def csv_rows(path: str, delimiter: str = ",") -> list[list[str]]:
+def csv_fields(path: str, delimiter: str = ",") -> Iterator[list[str]]:
     """The fields of each line (RFC 4180). raises : BadFileError"""
     try:
         with open(path, encoding="utf-8", newline="") as stream:
-            return [row for row in csv.reader(stream, delimiter=delimiter, strict=True) if row]
+            yield from (row for row in csv.reader(stream, delimiter=delimiter, strict=True) if row)
     except (csv.Error, UnicodeDecodeError) as error:
         raise BadFileError(f"Invalid file, failed to parse csv file: {path}. Error message: {error}") from None
+
+
+def csv_rows(path: str, delimiter: str = ",") -> list[list[str]]:
+    """The fields of all lines. raises : BadFileError"""
+    return list(csv_fields(path, delimiter))
 
 
 @source("x", text=True)
@@ -59,11 +64,12 @@ def CSVDataset(dataset_files, field_delim=",", column_defaults=None, column_name
     column_defaults : a value for each column: its type is the column's (int32, float32, str), itself stands for empty fields
     raises          : ArgumentError, ValueRangeError; BadFileError for a line of other length or with another type
     """
+    field_delim = "," if field_delim is None else field_delim
     if not isinstance(field_delim, str):
         raise ArgumentError(f"Argument field_delim with value {field_delim} is not of type [<class 'str'>].")
     if len(field_delim) != 1 or field_delim in '"\r\n':
         raise ValueRangeError("field_delim is invalid.")
-    paths = matching(dataset_files)
+    paths = sorted(matching(dataset_files))
     if column_defaults is not None:
         if not isinstance(column_defaults, list):
             raise ArgumentError(f"Argument column_defaults with value {column_defaults} is not of type [<class 'list'>].")
@@ -71,7 +77,7 @@ def CSVDataset(dataset_files, field_delim=",", column_defaults=None, column_name
             if not isinstance(value, (str, int, float)):
                 raise ArgumentError("column type in column_defaults is invalid.")
     names = names_list(column_names, "column_names")
-    columns = names or csv_rows(paths[0], field_delim)[0]
+    columns = names or next(csv_fields(paths[0], field_delim), [])
     if column_defaults is not None and len(column_defaults) < len(columns):
         raise BadFileError(f"Invalid columns, the size of column_names should be less than the size of 'column_defaults', but "
                            f"got the size of column_names: {len(columns)}, the size of column_defaults: {len(column_defaults)}")
@@ -79,21 +85,28 @@ def CSVDataset(dataset_files, field_delim=",", column_defaults=None, column_name
     kinds = [{int: np.int32, float: np.float32}.get(type(value), np.str_) for value in defaults]
 
     def rows_in(path: str) -> list:
-        found = []
-        for number, row in enumerate(csv_rows(path, field_delim)):
-            if number == 0 and not names:
-                continue
-            if len(row) != len(columns):
-                raise BadFileError(f"Invalid file, failed to parse csv file: {path} at line {number + 1}. Error message: Invalid "
-                                   f"columns, {len(row)} fields for {len(columns)} columns")
-            try:
-                found.append(tuple(np.array(value or default, kind) if kind is np.str_ else np.array(kind(value or default))
-                                   for value, default, kind in zip(row, defaults, kinds)))
-            except (ValueError, OverflowError):
-                raise BadFileError(f"Invalid csv, csv file: {path} parse failed at line {number + 1}, type does not match.") \
-                    from None
-        return found
-    return grouped(paths, rows_in, columns)
+        found: list = []
+        try:
+            found += ((path, number, row) for number, row in enumerate(csv_fields(path, field_delim), 1))
+        except BadFileError as error:                        # what cannot be parsed is one bad sample
+            found.append((path, len(found) + 1, error))
+        return found if names else found[1:]
+
+    def values(path: str, number: int, row: Any) -> tuple:
+        if isinstance(row, BadFileError):
+            raise row
+        if len(row) != len(columns):
+            raise BadFileError(f"Invalid file, failed to parse csv file: {path} at line {number}. Error message: Invalid "
+                               f"columns, {len(row)} fields for {len(columns)} columns")
+        try:
+            return tuple(np.array(value or default, kind) if kind is np.str_ else np.array(kind(value or default))
+                         for value, default, kind in zip(row, defaults, kinds))
+        except (ValueError, OverflowError):
+            raise BadFileError(f"Invalid csv, csv file: {path} parse failed at line {number}, type does not match.") from None
+    found = grouped(paths, rows_in, columns)
+    read = found.sample
+    found.sample = lambda k: values(*read(k))                # type: ignore[method-assign]
+    return found
 
 
 def parts(directory: Any, names: dict[str, str], usage: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 from ...common.errors import ArgumentError, ValueRangeError
 from .. import draws
 from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, items, kind_of, number, operation,
-                         optional, probability, whole, within)
+                         optional, probability, unnamed, whole, within)
 from .kinds import ConvertMode
 
 
@@ -73,7 +73,7 @@ def AdjustContrast(image, /, contrast_factor):
     return contrast(image, contrast_factor, "AdjustContrast")
 
 
-@operation(saturation_factor=number(0))
+@operation(saturation_factor=unnamed(number(0)))
 def AdjustSaturation(image, /, saturation_factor):
     """Distance from grey times a factor."""
     return saturation(image, saturation_factor, "AdjustSaturation")
@@ -112,7 +112,7 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     return blended(image, smooth, factor)
 
 
-@image_operation(gamma=number(0), gain=number())
+@image_operation(gamma=unnamed(number(0)), gain=unnamed(number()))
 def AdjustGamma(image, /, gamma, gain=1):
     """255 gain (x / 255)^gamma for bytes, gain x^gamma for floats in [0, 1]."""
     if image.dtype == np.uint8:
@@ -342,7 +342,7 @@ def ignored(value: Any, name: str) -> list[int] | None:
     """Grey levels."""
     if value is None:
         return None
-    return [whole(0, 255)(v, "item") for v in (value if isinstance(value, (list, tuple)) else [value])]
+    return [whole(0, 255)(v, name) for v in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 def cutoff_of(value: Any, name: str) -> float:

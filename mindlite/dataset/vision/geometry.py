@@ -142,14 +142,14 @@ def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CON
 
 @image_operation(pil=False)
 def HorizontalFlip(image, /):
-    """Left and right exchanged."""
-    return image[:, ::-1].copy()
+    """Left and right exchanged; of [..., height, width, channel] in each image."""
+    return image[..., ::-1, :].copy() if image.ndim > 2 else image[:, ::-1].copy()
 
 
 @image_operation(pil=False)
 def VerticalFlip(image, /):
-    """Above and below exchanged."""
-    return image[::-1].copy()
+    """Above and below exchanged; of [..., height, width, channel] in each image."""
+    return image[..., ::-1, :, :].copy() if image.ndim > 2 else image[::-1].copy()
 
 
 @image_operation(prob=probability, random=True)

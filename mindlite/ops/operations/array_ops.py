@@ -14,6 +14,7 @@ from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
 from ..getitem import getitem, strided_slice
 from ..scatter import COMBINE
+from ..summary import summarised
 from .define import operation, table
 from .writing import written
 
@@ -313,8 +314,30 @@ def Partial(function, *args):
 
 @operation
 def ScalarSummary(name, value):
-    """Nothing is recorded: summaries belong to training (train)."""
-    return value
+    """Write a Tensor of one element under a name, if a SummaryRecord is open, at its next `record`.
+
+    raises : ArgumentError for a name that is no string and a value that is no Tensor, ValueRangeError for an empty name,
+             ShapeError for another shape
+    """
+    summarised("scalar", name, value)
+
+
+@operation
+def ImageSummary(name, value):
+    """ScalarSummary, of images [N, C, H, W]: the first one is written."""
+    summarised("image", name, value)
+
+
+@operation
+def TensorSummary(name, value):
+    """ScalarSummary, of a Tensor of one axis or more: the distribution of its elements is written."""
+    summarised("tensor", name, value)
+
+
+@operation
+def HistogramSummary(name, value):
+    """ScalarSummary, of a Tensor of one axis or more: the distribution of its elements is written."""
+    summarised("histogram", name, value)
 
 
 def _sum_ext(x, axis=None, keep_dims=False, dtype=None):
