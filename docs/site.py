@@ -21,8 +21,8 @@ from mindlite.common.tensor import Parameter, Tensor
 from mindlite.mindir.primitive import Primitive
 
 DOCS = pathlib.Path(__file__).resolve().parent
-GUIDES = ("tour", "language", "dynamic", "training", "dataset", "parallel", "cuda", "performance", "differences", "special_points",
-          "contributing", "api")
+GUIDES = ("tour", "language", "dynamic", "training", "dataset", "parallel", "cuda", "performance", "differences",
+          "special_points", "contributing", "api")
 ROOMS = ("mindlite", "mindlite.nn", "mindlite.ops", "mindlite.Tensor", "mindlite.Parameter", "mindlite.nn.Cell", "mindlite.mint",
          "mindlite.mint.nn", "mindlite.mint.nn.functional", "mindlite.mint.linalg", "mindlite.mint.special",
          "mindlite.mint.optim", "mindlite.numpy", "mindlite.nn.probability.distribution", "mindlite.nn.probability.bijector",
