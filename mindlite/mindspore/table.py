@@ -245,7 +245,8 @@ MODULES = {
     "numpy": (("mindlite.numpy",), {}),
     "scipy": (("mindlite.scipy",), {}),
     **{f"scipy.{name}": ((f"mindlite.scipy.{name}",), {}) for name in (
-        "linalg", "fft", "sparse", "sparse.linalg")},
+        "linalg", "fft", "ops", "sparse", "sparse.linalg")},
+    "scipy.utils": ((), {"_nd_transpose": "mindlite.ops.decomposition:turned"}),
     "scipy.optimize": (("mindlite.scipy.optimize",), {
         name: f"mindlite.scipy.optimize:{name}" for name in ("line_search", "minimize", "linear_sum_assignment")}),
     **{f"scipy.optimize.{name}": (("mindlite.scipy.optimize",), {}) for name in (

@@ -61,7 +61,7 @@ class Registry:
             made["_version"] += 1
 
     def __getattr__(self, name: str) -> Any:                              # called only where the attribute is not found
-        if name in ("_params", "_cells", "_version", "_forward_hooks"):
+        if "_params" not in self.__dict__ and name.startswith("_") and not name.startswith("__"):
             raise self._not_initialised(name)
         error = MissingAttributeError(f"'{type(self).__name__}' object has no attribute {name!r}", wanted=name,
                                       among=lambda: dir(self))

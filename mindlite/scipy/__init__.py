@@ -4,4 +4,4 @@
 
 Results have gradients: of the solution, not of the way to it. source : MindSpore, mindspore.scipy; SciPy
 """
-from . import fft, linalg, optimize, sparse  # noqa: F401
+from . import fft, linalg, ops, optimize, sparse  # noqa: F401

@@ -73,8 +73,9 @@ def test_assigning_before_init_says_what_to_do():
             forgot()
     net = NeverInitialised()
     assert net.size == 3 and repr(net) == "NeverInitialised(not initialised)"
-    with pytest.raises(AttributeError, match="super.*has not been called"):
-        net.trainable_params()
+    for use in (net.trainable_params, net.set_train, net, ms.jit(net)):
+        with pytest.raises(AttributeError, match="super.*has not been called"):
+            use()
 
 
 def test_deleting_and_replacing_unregisters():
