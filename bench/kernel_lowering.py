@@ -16,7 +16,8 @@ import numpy as np
 from mindlite import ops
 from mindlite.common import dtype as dt
 from mindlite.common.config import config
-from mindlite.backend import kernel_cache as cache, kernel_code as machine_code
+from mindlite.backend import kernel_cache as cache
+from mindlite.backend.ahead import Order
 from mindlite.graph_kernel.expand import expand_composites
 from mindlite.graph_kernel.loopnest import build
 from mindlite.backend.printers.languages import text_of
@@ -71,7 +72,7 @@ def compiled(nest, lowering):
     """(seconds, object code) of a loop nest: the text, Numba where asked, LLVM."""
     before = config.set(lowering=lowering)
     start = time.perf_counter()
-    code = cache.ordered(text_of(nest)).code()
+    code = Order(cache.request(text_of(nest))).code()
     config.set(**before)
     return time.perf_counter() - start, code
 
@@ -82,7 +83,7 @@ def launch(nest, code, shapes):
     arrays = [rng.random(shape).astype(np.float32) for shape in shapes]
     arrays += [np.empty(o.operand.shape, o.operand.dtype.numpy) for o in nest.outputs]
     args = np.array([a.ctypes.data for a in arrays] + list(nest.sizes.values()), np.int64)
-    function, address = SIGNATURE(machine_code.load(code, "kernel")), args.ctypes.data
+    function, address = SIGNATURE(cache.load(code, "kernel")), args.ctypes.data
 
     def run(keep=(arrays, args)):
         start = time.perf_counter()

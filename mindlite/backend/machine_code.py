@@ -14,11 +14,10 @@ import json
 import os
 import platform
 import sys
-import warnings
 
 from ..common.config import config
 from ..common.events import emit
-from ..common.files import replacing
+from ..common.files import read_checked, write_checked
 from ..common.lazy import LazyModule
 from ..common.locks import new_lock
 from ..common.sources import sources_hash
@@ -39,12 +38,12 @@ def machine_name():
     """
     signs = _signs() if config.cache_dir else None
     path = signs and _place(f"{hashlib.sha256(signs.encode()).hexdigest()[:40]}.machine")
-    found = path and _read(path)
+    found = path and read_checked(path, _MAGIC)
     if found:
         return found.decode()
     name = " ".join((*object_code.processor(), llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info))))
     if path:
-        _write(path, name.encode())
+        write_checked(path, _MAGIC, name.encode())
     return name
 
 
@@ -139,7 +138,7 @@ def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="modul
         def load():
             code = order.code()
             if path is not None:
-                _write(path, code)
+                write_checked(path, _MAGIC, code)
             emit("flow_compile", name=name)
             return _linked(code, symbols, level)
         made = MachineCode(load, file)
@@ -161,7 +160,7 @@ def compile_made(facts, make, address_of, *, passes=0, level=2, ahead=False):
     if config.cache_dir:
         key = repr((sources_hash("common", "backend"), machine_name(), facts, passes, level))
         path = _place(f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.made")
-        note = _read(path)
+        note = read_checked(path, _MAGIC)
         if note is not None:
             name, file, names = json.loads(note)
             found = cached_code(file, _addresses(names, address_of), level=level, name=name)
@@ -170,7 +169,7 @@ def compile_made(facts, make, address_of, *, passes=0, level=2, ahead=False):
     name, text, names = make()
     code = compile_ir(text, _addresses(names, address_of), passes=passes, level=level, keep=True, name=name, ahead=ahead)
     if path is not None:
-        _write(path, json.dumps([name, _object_file(text, passes, level, name), sorted(names)]).encode())
+        write_checked(path, _MAGIC, json.dumps([name, _object_file(text, passes, level, name), sorted(names)]).encode())
     return name, code
 
 
@@ -185,7 +184,7 @@ def _linked(code, symbols, level):
 
 def cached_code(file, symbols, *, level=2, name="module"):
     """The MachineCode that `compile_ir` has kept as `file`, None if it is gone; symbols, level, name: as there."""
-    code = _read(_place(file)) if config.cache_dir else None
+    code = read_checked(_place(file), _MAGIC) if config.cache_dir else None
     if code is None:
         return None
 
@@ -203,28 +202,6 @@ def _object_file(text, passes, level, name):
 
 def _place(file):
     return pathlib.Path(config.cache_dir) / "flow" / file
-
-
-def _read(path):
-    """What `_write` wrote; None where there is nothing, or something damaged."""
-    try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    head = len(_MAGIC) + 32
-    if data[:len(_MAGIC)] == _MAGIC and hashlib.sha256(data[head:]).digest() == data[len(_MAGIC):head]:
-        return data[head:]
-    warnings.warn(f"the kept code in {path} is damaged; it is made anew", RuntimeWarning, stacklevel=3)
-    return None
-
-
-def _write(path, code):
-    """Write bytes after their checksum."""
-    try:
-        with replacing(path, durable=False) as file:
-            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
-    except OSError as error:
-        warnings.warn(f"compiled code is not cached: {error}", RuntimeWarning, stacklevel=3)
 
 
 def _c_libraries():

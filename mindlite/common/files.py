@@ -1,13 +1,19 @@
 """Files that are written whole or not at all.
 
     with replacing("net.ckpt") as stream: stream.write(..)         an error leaves the old file as it was
+    write_checked(path, MARK, code);  read_checked(path, MARK)      files of a cache: the mark, SHA-256 of the bytes, the bytes
 """
 from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
+
+from .lazy import LazyModule
+
+hashlib = LazyModule("hashlib")
 
 
 @contextlib.contextmanager
@@ -31,3 +37,29 @@ def replacing(path: os.PathLike | str, durable: bool = True) -> Iterator[Any]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
         raise
+
+
+def read_checked(path: os.PathLike | str, mark: bytes) -> bytes | None:
+    """What `write_checked` wrote; None where there is nothing, and with a RuntimeWarning what is damaged or cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        warnings.warn(f"the cache cannot be read: {error}", RuntimeWarning, stacklevel=3)
+        return None
+    head = len(mark) + 32
+    if data[:head] == mark + hashlib.sha256(data[head:]).digest():
+        return data[head:]
+    warnings.warn(f"{path} is damaged; it is made anew", RuntimeWarning, stacklevel=3)
+    return None
+
+
+def write_checked(path: os.PathLike | str, mark: bytes, data: bytes) -> None:
+    """Write bytes behind a mark and their checksum; where they cannot be written a RuntimeWarning says why."""
+    try:
+        with replacing(path, durable=False) as stream:
+            stream.write(mark + hashlib.sha256(data).digest() + data)
+    except OSError as error:
+        warnings.warn(f"the cache cannot be written: {error}", RuntimeWarning, stacklevel=3)

@@ -144,7 +144,7 @@ def test_ptx_is_kept_on_the_disk_and_a_damaged_file_is_made_anew(tmp_path, monke
         assert ptx_cache.ptx_of(texts, "sm_90") == text
         file.write_bytes(file.read_bytes()[:-3])
         ptx_cache._made.clear()
-        with pytest.warns(UserWarning, match="damaged"):
+        with pytest.warns(RuntimeWarning, match="damaged"):
             assert ptx_cache.ptx_of(texts, "sm_90") == "made anew"
         assert ptx_cache.ptx_of(texts, "sm_80") == "made anew" and len(list(tmp_path.rglob("*.ptx"))) == 2
     finally:

@@ -14,13 +14,13 @@ from mindlite.common import dtype as dt
 from mindlite.common.dim import evaluate
 from mindlite.common.location import Location, Origin
 from mindlite.graph_kernel import lowering
-from mindlite.backend.printers.python_source import run_source
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from mindlite.mindir.control import make_tuple, tuple_getitem
 from mindlite.mindir.graph import FuncGraph, ValueNode
 from mindlite.mindir.loops import CannotFuse
 from mindlite.mindir.primitive import eval_rule, infer_rule, kernel_rule, primitive
 from mindlite.mindir.scalar import call, cast, elementwise_rule, logical_not, maximum, minimum, reduce, where
+from run_text import run_source
 
 SIMULATES = platform.machine() in ("x86_64", "AMD64") and platform.system() == "Linux"
 

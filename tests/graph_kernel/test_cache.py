@@ -72,7 +72,7 @@ def test_a_damaged_file_is_told_of_and_made_again(folder):
     for damaged in (good[:-7], b"", good[:60] + bytes([good[60] ^ 1]) + good[61:], b"something else" + good):
         file.write_bytes(damaged)
         cache.forget()
-        with pytest.warns(UserWarning, match="damaged"), events.counting() as seen:
+        with pytest.warns(RuntimeWarning, match="damaged"), events.counting() as seen:
             c.check(c.softmax_graph(3, 20), text=False)
         assert seen["kernel_compile"] == 1 and file.read_bytes() == good
 
@@ -89,7 +89,7 @@ def test_no_folder_means_no_disk(folder):
 def test_a_folder_that_cannot_be_written_is_a_warning(folder):
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("a file where the folder should be")
-    with pytest.warns(UserWarning, match="cannot be written"):
+    with pytest.warns(RuntimeWarning, match="cannot be written"):
         c.check(c.softmax_graph(3, 20), text=False)
 
 

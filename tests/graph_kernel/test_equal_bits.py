@@ -23,7 +23,7 @@ from mindlite.common import dtype as dt                                         
 from mindlite.common.config import config                                                               # noqa: E402
 from mindlite.common.dim import evaluate                                                                # noqa: E402
 from mindlite.common.errors import ValueRangeError                                                      # noqa: E402
-from mindlite.backend import kernel_cache as cache, kernel_code as machine_code                         # noqa: E402
+from mindlite.backend import kernel_cache as cache                                                      # noqa: E402
 from mindlite.graph_kernel import lowering                                         # noqa: E402
 from mindlite.graph_kernel.expand import expand_composites                                              # noqa: E402
 from mindlite.backend.printers.languages import text_of                                                         # noqa: E402
@@ -66,7 +66,7 @@ def older_code(text):
     triple = object_code.processor()[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(object_code, "processor", lambda: (triple, "ivybridge", ""))     # no AVX2, no fused multiply-add
-        return machine_code.load(object_code.object_code(machine_code.request(text)), "kernel")
+        return cache.load(object_code.object_code(cache.request(text)), "kernel")
 
 
 @pytest.mark.parametrize("name", FAMILIES)

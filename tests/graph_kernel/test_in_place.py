@@ -16,7 +16,7 @@ from mindlite.compile.executable import Executable                              
 from mindlite.compile.lower import lower                                                                # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
 from mindlite.graph_kernel.cluster import cluster                                                       # noqa: E402
-from mindlite.backend.kernel_code import assembly                                                 # noqa: E402
+from run_text import assembly                                                                           # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.backend.printers.languages import text_of                                                         # noqa: E402
 from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402

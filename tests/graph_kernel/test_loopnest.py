@@ -19,7 +19,7 @@ from mindlite.common.dim import Symbol                                          
 from mindlite.graph_kernel import CannotFuse, fusable, lowering                                         # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.backend.printers.lower_llvm import emit                                                       # noqa: E402
-from mindlite.backend.kernel_code import assembly                                                 # noqa: E402
+from run_text import assembly                                                                           # noqa: E402
 from mindlite.graph_kernel.schedule import Branch, Fold, Lanes, Let, Loop, bound_once, schedule         # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
 from mindlite.mindir.scalar import index_var                                                            # noqa: E402

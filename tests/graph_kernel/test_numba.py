@@ -19,7 +19,7 @@ from mindlite.graph_kernel import lowering                                      
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.backend.printers.languages import text_of                                                         # noqa: E402
 from mindlite.backend.printers.lower_numba import llvm_ir                                                  # noqa: E402
-from mindlite.backend.kernel_code import assembly                                                 # noqa: E402
+from run_text import assembly                                                                           # noqa: E402
 from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
 from mindlite.mindir.scalar import BINARY_FUNCTIONS, UNARY_FUNCTIONS, call                              # noqa: E402

@@ -14,7 +14,8 @@ from mindlite.common.config import config                                       
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
 from mindlite.graph_kernel.expand import expand_composites                                              # noqa: E402
-from mindlite.backend.printers.python_source import python_source, run_source                               # noqa: E402
+from mindlite.backend.printers.python_source import python_source                                       # noqa: E402
+from run_text import run_source                                                                         # noqa: E402
 from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
 from mindlite.mindir.builder import typed                                                               # noqa: E402
 

@@ -13,7 +13,8 @@ from mindlite.common import dtype as dt                                         
 from mindlite.common.errors import InternalError                                                        # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
 from mindlite.graph_kernel.expand import expand_composites                                              # noqa: E402
-from mindlite.backend.printers.python_source import python_source, run_source                               # noqa: E402
+from mindlite.backend.printers.python_source import python_source                                       # noqa: E402
+from run_text import run_source                                                                         # noqa: E402
 from mindlite.graph_kernel.recompute import recompute_cheap                                             # noqa: E402
 from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
 from mindlite.mindir.builder import typed                                                               # noqa: E402

@@ -4,10 +4,9 @@
 """
 import hashlib
 import pathlib
-import warnings
 
 from ...common.config import config
-from ...common.files import replacing
+from ...common.files import read_checked, write_checked
 from ...common.lazy import LazyModule
 from . import code
 
@@ -28,36 +27,10 @@ def ptx_of(texts: tuple, architecture: str) -> str:
     """The PTX of a kernel for an architecture."""
     key = key_of(texts, architecture)
     if key not in _made:
-        _made[key] = _read(key) or _written(key, code.ptx(texts, architecture))
+        path = pathlib.Path(config.cache_dir) / "ptx" / key[:2] / f"{key}.ptx" if config.cache_dir else None
+        found = read_checked(path, _MAGIC) if path else None
+        made = found.decode() if found is not None else code.ptx(texts, architecture)
+        if found is None and path:
+            write_checked(path, _MAGIC, made.encode())
+        _made[key] = made
     return _made[key]
-
-
-def _path(key):
-    return pathlib.Path(config.cache_dir) / "ptx" / key[:2] / f"{key}.ptx"
-
-
-def _read(key):
-    """What is kept; None where there is nothing, or something damaged."""
-    if not config.cache_dir:
-        return None
-    try:
-        data = _path(key).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    head, body = data[:len(_MAGIC) + 32], data[len(_MAGIC) + 32:]
-    if head != _MAGIC + hashlib.sha256(body).digest():
-        warnings.warn(f"{_path(key)} is damaged; the kernel is compiled again")
-        return None
-    return body.decode()
-
-
-def _written(key, text):
-    """Keep a text; gives it."""
-    if config.cache_dir:
-        body = text.encode()
-        try:
-            with replacing(_path(key), durable=False) as file:
-                file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-        except OSError as error:
-            warnings.warn(f"the kernel cache cannot be written: {error}")
-    return text

@@ -7,17 +7,16 @@
                 out[i0*n1 + i1] = tanh * w[i1]             # model.py:4: return h * self.w
 
 The text is real. `lower_numba` compiles it to machine code, with every name in it (`float32`, `tanh`, `where`, ..) and
-every operator meaning what `lower_llvm` emits for it; `run_source` executes it on flat NumPy arrays, element by element,
-which is the reference that machine code is tested against. Both lowerings print the same statements.
+every operator meaning what `lower_llvm` emits for it; run as Python, on flat NumPy arrays, it is the reference that machine
+code is tested against (tests/graph_kernel/run_text.py). Both lowerings print the same statements.
 `x += y` in a fold may be added up in any order; `full(n, x)` is a local array, one number for each lane of a tile.
 """
 import keyword
-import math
 
 import numpy as np
 
 from ...common import dtype as dt
-from ...common.dim import Dim, evaluate, product
+from ...common.dim import Dim
 from ...common.errors import InternalError
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access
@@ -319,49 +318,3 @@ def numba_source(nest):
 def function_name(nest, plain=False):
     """The name of the function in the text."""
     return "kernel" if plain else "".join(c if c.isalnum() else "_" for c in nest.name)
-
-
-# ---------------------------------------------------------------- running it
-
-def _scalar(dtype):
-    """Conversion of a number to the register form of `dtype`: narrow floats are float32 numbers that are rounded."""
-    if dtype.is_small:
-        return lambda x: dtype.compute.numpy.type(np.asarray(x).astype(dtype.numpy))
-    return lambda x: np.asarray(x).astype(dtype.numpy)[()]
-
-
-def _namespace():
-    names = {d.name: _scalar(d) for d in dt.ALL}
-    for name in ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "sinh",
-                 "cosh", "tanh", "floor", "ceil", "trunc", "sign", "isnan", "isinf", "isfinite", "fmod", "hypot",
-                 "copysign", "maximum", "minimum"):
-        names[name] = getattr(np, name)
-    names |= {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-              "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": np.rint, "abs": np.abs,
-              "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: type(x)(1) / (type(x)(1) + np.exp(-x)),
-              "erf": lambda x: type(x)(math.erf(x)), "erfc": lambda x: type(x)(math.erfc(x)),
-              "normal_cdf": lambda x: type(x)(math.erfc(-x * math.sqrt(0.5)) / 2),
-              "normal_pdf": lambda x: type(x)(math.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
-              "lgamma": lambda x: type(x)(math.lgamma(x)), "gamma": lambda x: type(x)(math.gamma(x)),
-              "inf": math.inf, "nan": math.nan, "where": lambda condition, a, b: a if condition else b, "full": np.full,
-              "exceeds": lambda x, held: (x > held or x != x) and held == held,
-              "undercuts": lambda x, held: (x < held or x != x) and held == held}
-    return names
-
-
-def run_source(nest, *inputs, sizes=None):
-    """Execute the text of a scheduled LoopNest on NumPy arrays and numbers; a tuple of arrays, one per output.
-
-    sizes: {Symbol: int} for the caller's symbols
-    """
-    env = sizes or {}
-    namespace = _namespace()
-    text = python_source(nest)
-    exec(compile(text, "<kernel>", "exec"), namespace)
-    shapes = [tuple(evaluate(s, env) for s in o.operand.shape) for o in nest.outputs]
-    outs = [np.empty(product(shape), o.operand.dtype.numpy) for shape, o in zip(shapes, nest.outputs)]
-    flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in inputs]
-    function = namespace[function_name(nest)]
-    with np.errstate(all="ignore"):
-        function(*flat, *outs, *(evaluate(v, env) for v in nest.sizes.values()), 0, evaluate(nest.extent, env))
-    return tuple(out.reshape(shape) for out, shape in zip(outs, shapes))
