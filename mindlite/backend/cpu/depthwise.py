@@ -18,12 +18,11 @@ from typing import Any
 from llvmlite import ir
 
 from ...common.dtype import int64
-from ..loops import loop_hint
 from .finish import Finish, named
 from .native import I32, I64, PTR, Module, Value, compute_type
-from .patches import Window, every_other, load_vector, load_whole, store_vector
+from .patches import Window, every_other, load_vector, load_whole, store_some, store_vector
 from .scratch import borrow, give_back
-from .tile import masked, multiply_add, tile_shape
+from .tile import folded, multiply_add, spread, tile_shape
 
 VECTORS, TAPS = 8, 9                                # vectors of results, and sums of the weights' gradient, at a time
 ENTRY = 3                                           # numbers of a vector: where it reads, its place, how many lanes
@@ -264,34 +263,10 @@ def write_sums(module, dtype):
                 for base, total in zip(bases, totals):
                     read = build.load(build.gep(base, [offset], source_etype=element), typ=vector, align=size)
                     yield multiply_add(module, build, weight, read, total)
-            totals = folded(f, depth, [ir.Constant(vector, None)] * VECTORS, step)
+            totals = folded(f, depth.ir, [ir.Constant(vector, None)] * VECTORS, step)
             for entry, total in zip(mine, totals):
                 write_lanes(f, f.array(dtype, f.integer(out)).at(entry[1]), total, room - entry[1], lanes)
     return module.ir.globals["sums"]
-
-
-def spread(build, value, kind):
-    """A number in all lanes of a vector type."""
-    one = build.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
-    return build.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
-
-
-def folded(f, count, start, step):
-    """Vectors that are carried through a loop over k < count: step(k, them) gives the next ones."""
-    build, before = f.builder, f.builder.block
-    head, body, done = (f.function.append_basic_block(n) for n in ("head", "body", "done"))
-    build.branch(head)
-    build.position_at_end(head)
-    k, carried = build.phi(I64), [build.phi(vector.type) for vector in start]
-    build.cbranch(build.icmp_signed("<", k, count.ir), body, done)
-    build.position_at_end(body)
-    made = list(step(k, carried))
-    for phi, first, after in zip((k, *carried), (ir.Constant(I64, 0), *start), (build.add(k, ir.Constant(I64, 1)), *made)):
-        phi.add_incoming(first, before)
-        phi.add_incoming(after, build.block)
-    build.branch(head).set_metadata("llvm.loop", loop_hint(f.module.ir, "rare"))
-    build.position_at_end(done)
-    return carried
 
 
 def write_lanes(f, target, vector, count, lanes):
@@ -300,11 +275,7 @@ def write_lanes(f, target, vector, count, lanes):
         with then:
             store_vector(f, target, vector)
         with other:
-            numbers, build = ir.VectorType(I32, lanes), f.builder
-            mask = build.icmp_signed("<", ir.Constant(numbers, list(range(lanes))),
-                                     spread(build, build.trunc(count.ir, I32), numbers))
-            store = masked(f.module, "store", vector.type, vector.type.element)
-            build.call(store, [vector, target.pointer, ir.Constant(I32, target.dtype.itemsize), mask])
+            store_some(f, target, vector, count)
 
 
 def write_weights_gradient(target, dtype):
@@ -355,7 +326,7 @@ def write_products(module, dtype):
                 for base, total in zip(bases, totals):
                     line = build.load(build.gep(base, [read], source_etype=element), typ=vector, align=size)
                     yield multiply_add(module, build, row, line, total)
-            totals = folded(f, number, [ir.Constant(vector, None)] * TAPS, step)
+            totals = folded(f, number.ir, [ir.Constant(vector, None)] * TAPS, step)
             for t, total in enumerate(totals):
                 with f.when(taps > first + t):
                     result[first + t] = result[first + t] + sum_of_lanes(f, total)

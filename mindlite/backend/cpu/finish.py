@@ -8,9 +8,9 @@ registers. The order of the three is fixed and each is rounded, so the bits are 
 """
 from llvmlite import ir
 
-from .native import I32, Module, Value
+from .native import Module, Value
 from .patches import load_whole, store_vector
-from .tile import tile_shape
+from .tile import spread, tile_shape
 
 STEPS = ("bias", "residual", "relu")
 
@@ -73,9 +73,7 @@ class Finish:
         """The bias of a channel in all lanes of a vector; None without one."""
         if self.bias is None:
             return None
-        build, kind = self.f.builder, ir.VectorType(self.bias.stored, self.lanes)
-        one = build.insert_element(ir.Constant(kind, ir.Undefined), self.bias[channel].ir, ir.Constant(I32, 0))
-        return build.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes))
+        return spread(self.f.builder, self.bias[channel].ir, ir.VectorType(self.bias.stored, self.lanes))
 
 
 def _letter(kind):

@@ -20,7 +20,8 @@ from .finish import Finish, named
 from .native import I64, Module
 from .patches import Block, Grid, Window, channels_at_once, write_patches
 from .scratch import borrow, give_back
-from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, tile_shape
+from .tile import external_tile, tile_shape
+from .unpacked import external_dots
 
 APART = 16                                          # numbers between the rows of patches: their distance is no power of two
 ERRORS = ("convolution: out of memory",)
@@ -107,6 +108,14 @@ def write_memory(f, nbytes):
     return memory
 
 
+def write_offsets(f, s, memory):
+    """The Arrays (rows, columns) of the offsets of the taps, 16 bytes each."""
+    rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
+    with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
+        rows[p * s.kw + q], columns[p * s.kw + q] = p * s.dh - s.top, q * s.dw - s.left
+    return rows, columns
+
+
 def write_forward(target, dtype, direct, finish=""):
     """The Module of `conv2d_forward`: args x, packed, out, the operands of `finish`, 16 sizes; [begin, end): pixels in units
     of the tile."""
@@ -115,10 +124,7 @@ def write_forward(target, dtype, direct, finish=""):
         rest, size = Finish(f, dtype, finish, 2), dtype.itemsize
         s = Window(f, rest.arguments)
         memory = write_memory(f, s.taps * 16)
-        rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
-        with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
-            t = p * s.kw + q
-            rows[t], columns[t] = p * s.dh - s.top, q * s.dw - s.left
+        rows, columns = write_offsets(f, s, memory)
         down, right = (1, 1) if direct else (s.sh, s.sw)
         grid = Grid(s.n, s.oh, s.ow, down, right, lambda n, i, j: n * s.o * s.plane + i * s.ow + j,
                     (s.h, s.w, s.c * s.image), rows, columns, s.taps)
@@ -243,17 +249,14 @@ class Product:
 
 def write_backward_weights(target, dtype):
     """The Module of `conv2d_backward_weights`: args x, dout, dw, 16 sizes; [begin, end): rows (group, channel, tap)."""
-    module, lanes = Module(f"conv2d_backward_weights_{dtype.short}", target), tile_shape(dtype, target).lanes
+    module = Module(f"conv2d_backward_weights_{dtype.short}", target)
     most, most_rows = target.gradient_pixels, target.gradient_rows
     step = most + APART
     with module.kernel(module.name) as f:
         s, size = Window(f, 3), dtype.itemsize
-        dot, depth = external_dot(module, dtype), s.cg * s.taps
+        dots, depth = external_dots(module, dtype), s.cg * s.taps
         memory = write_memory(f, s.taps * 16 + Block.nbytes(most, s.taps) + (most_rows + s.og) * step * size)
-        rows, columns = f.array(int64, memory), f.array(int64, memory).at(s.taps)
-        with f.loop(0, s.kh, iterations="rare") as p, f.loop(0, s.kw, iterations="rare") as q:
-            t = p * s.kw + q
-            rows[t], columns[t] = p * s.dh - s.top, q * s.dw - s.left
+        rows, columns = write_offsets(f, s, memory)
         grid = Grid(s.n, s.oh, s.ow, s.sh, s.sw, lambda n, i, j: n * s.o * s.plane + i * s.ow + j,
                     (s.h, s.w, s.c * s.image), rows, columns, s.taps)
         block = Block(f, memory + s.taps * 16, most)
@@ -268,31 +271,26 @@ def write_backward_weights(target, dtype):
                 f.fill(dw.at(o * depth + low).address, 0, f.maximum(high - low, 0) * size)
             with f.loop(0, grid.pixels, most) as pixel:
                 count = f.minimum(grid.pixels - pixel, most)
-                whole = (count + lanes - 1) // lanes * lanes
                 block.load(grid, pixel, count)
                 begin = block.places[0]
-                joined = (block.places[count - 1] - begin).equals(count - 1) & whole.equals(count)
+                joined = (block.places[count - 1] - begin).equals(count - 1)
                 left, left_step = f.variable(I64, dout.at(begin).address), f.variable(I64, s.plane)
                 with f.when(joined.equals(0)):
-                    write_rows(f, s, block, dout, copy, step, count, whole)
+                    write_rows(f, s, block, dout, copy, step)
                     left.set(copy.address)
                     left_step.set(step)
                 with f.loop(low, high, most_rows) as first:
                     kept = f.minimum(high - first, most_rows)
                     write_patches(f, dtype, block, grid, x, first, kept, patches, step)
-                    with f.loop(0, kept, iterations="rare") as r, f.loop(count, whole, iterations="rare") as q:
-                        patches[r * step + q] = 0
-                    with f.loop(0, s.og, DOT_ROWS) as o, f.loop(0, kept, DOT_COLUMNS) as r:
-                        f.call(dot, f.minimum(s.og - o, DOT_ROWS), f.minimum(kept - r, DOT_COLUMNS), whole,
-                               left.get() + o * left_step.get() * size, left_step.get(), patches.at(r * step).address,
-                               step, dw.at(o * depth + first + r).address, depth)
+                    f.call(dots, s.og, kept, count, left.get(), left_step.get(), patches.address, step, 1,
+                           dw.at(first).address, depth)
         give_back(f, memory)
     module.written_by += [write_backward_weights, Block.load, write_patches]
     return module
 
 
-def write_rows(f, s, block, dout, copy, step, count, whole):
-    """copy[o step + pixel] = dout of the block's pixels, 0 from `count` to `whole`."""
+def write_rows(f, s, block, dout, copy, step):
+    """copy[o step + pixel] = dout of the block's pixels."""
     with f.loop(0, s.og) as o:
         line = copy.at(o * step)
         with f.loop(0, block.number.get()) as r:
@@ -300,5 +298,3 @@ def write_rows(f, s, block, dout, copy, step, count, whole):
             source, target = dout.at(block.places[position] + o * s.plane), line.at(position)
             with f.loop(0, length, iterations="few") as q:
                 target[q] = source[q]
-        with f.loop(count, whole, iterations="rare") as q:
-            line[q] = 0

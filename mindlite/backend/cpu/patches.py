@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ...common.dtype import int64
 from .native import I32, I64, Value
-from .tile import masked, tile_shape
+from .tile import first_lanes, masked, tile_shape
 
 
 class Window:
@@ -152,13 +152,8 @@ def copy_rows(f, dtype, block, grid, source, first, count, target, step, stride)
 
 def load_vector(f, array, lanes, low, high):
     """Lanes [low, high) of a vector at the beginning of an Array, 0 in the others, which are not read."""
-    build, kind, narrow = f.builder, ir.VectorType(array.stored, lanes), ir.VectorType(I32, lanes)
-    numbers = ir.Constant(narrow, list(range(lanes)))
-
-    def spread(value):
-        one = build.insert_element(ir.Constant(narrow, ir.Undefined), build.trunc(value.ir, I32), ir.Constant(I32, 0))
-        return build.shuffle_vector(one, one, ir.Constant(narrow, [0] * lanes))
-    mask = build.and_(build.icmp_signed(">=", numbers, spread(low)), build.icmp_signed("<", numbers, spread(high)))
+    build, kind = f.builder, ir.VectorType(array.stored, lanes)
+    mask = build.and_(build.not_(first_lanes(build, low.ir, lanes)), first_lanes(build, high.ir, lanes))
     load = masked(f.module, "load", kind, array.stored)
     return build.call(load, [array.pointer, ir.Constant(I32, array.dtype.itemsize), mask, ir.Constant(kind, None)])
 
@@ -171,6 +166,12 @@ def load_whole(f, array, lanes):
 def store_vector(f, array, vector):
     """Write a vector to the beginning of an Array."""
     f.builder.store(vector, array.pointer, align=array.dtype.itemsize)
+
+
+def store_some(f, array, vector, count):
+    """Write the first `count` lanes of a vector to the beginning of an Array."""
+    store, mask = masked(f.module, "store", vector.type, vector.type.element), first_lanes(f.builder, count.ir, vector.type.count)
+    f.builder.call(store, [vector, array.pointer, ir.Constant(I32, array.dtype.itemsize), mask])
 
 
 def every_other(build, a, b, odd):

@@ -21,8 +21,9 @@ from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
 from .native import I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
-from .tile import DOT_COLUMNS, DOT_ROWS, masked, multiply_add, sums_across, tile_shape
+from .tile import first_lanes, folded, masked, multiply_add, spread, tile_shape
 
+DOT_ROWS, DOT_COLUMNS = 3, 4                        # sums of vectors that stay in registers: rows of a, rows of b
 ARGUMENTS = [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR, I64]
 DOTS_ARGUMENTS = [I64, I64, I64, PTR, I64, PTR, I64, I64, PTR, I64]
 
@@ -139,9 +140,8 @@ def write_block(module, dtype, rows, count):
     """The function of a tile of so many rows and vectors, whose last vector ends at `columns`: it may lie over the one
     before it, whose results it has too. A single vector is masked, which takes registers that the sums of more want.
     """
-    element, shape, size = compute_type(dtype), tile_shape(dtype, module.target), dtype.itemsize
-    lanes, vectors = shape.lanes, range(count)
-    vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
+    element, lanes, size = compute_type(dtype), tile_shape(dtype, module.target).lanes, dtype.itemsize
+    vector = ir.VectorType(element, lanes)
     load, store = masked(module, "load", vector, element), masked(module, "store", vector, element)
     name = f"block{rows}x{count}"
     with module.function(name, [I64, PTR, I64, I64, PTR, I64, I64, I64, PTR, I64], inline=True) as f:
@@ -154,12 +154,8 @@ def write_block(module, dtype, rows, count):
         def at(base, index):
             return build.gep(base, [index], source_etype=element)
 
-        def spread(value, kind):
-            one = build.insert_element(ir.Constant(kind, ir.Undefined), value, number(0, I32))
-            return build.shuffle_vector(one, one, ir.Constant(numbers, [0] * lanes))
-        zero, align, counts = ir.Constant(vector, None), number(size, I32), spread(build.trunc(columns, I32), numbers)
-        mask = build.icmp_signed("<", ir.Constant(numbers, list(range(lanes))), counts)
-        begins = [number(v * lanes) for v in vectors[:-1]] + [build.sub(columns, number(lanes)) if count > 1 else number(0)]
+        zero, align, mask = ir.Constant(vector, None), number(size, I32), first_lanes(build, columns, lanes)
+        begins = [number(v * lanes) for v in range(count - 1)] + [build.sub(columns, number(lanes)) if count > 1 else number(0)]
 
         def read(place):
             return build.load(place, typ=vector, align=size) if count > 1 else build.call(load, [place, align, mask, zero])
@@ -169,39 +165,29 @@ def write_block(module, dtype, rows, count):
                 build.store(value, place, align=size)
             else:
                 build.call(store, [value, place, align, mask])
-        before = build.block
-        head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
         starts = [at(a, build.mul(row_step, number(r))) for r in range(rows)]
-        firsts = [at(b, begin) for begin in begins]
-        build.branch(head)
-        build.position_at_end(head)
-        k, in_a, in_b = build.phi(I64), build.phi(I64), [build.phi(PTR) for _ in vectors]
-        totals = [[build.phi(vector) for _ in vectors] for _ in range(rows)]
-        build.cbranch(build.icmp_signed("<", k, depth), body, done)
-        build.position_at_end(body)
-        right = [read(place) for place in in_b]
-        for phi, first, after in ((k, number(0), build.add(k, number(1))), (in_a, number(0), build.add(in_a, k_step)),
-                                  *((place, first, at(place, ldb)) for place, first in zip(in_b, firsts))):
-            phi.add_incoming(first, before)
-            phi.add_incoming(after, body)
-        for start, row in zip(starts, totals):
-            one = spread(build.load(at(start, in_a), typ=element, align=size), vector)
-            for total, value in zip(row, right):
-                total.add_incoming(zero, before)
-                total.add_incoming(multiply_add(module, build, one, value, total), body)
-        build.branch(head)
-        build.position_at_end(done)
-        places = [[at(at(out, build.mul(ldo, number(r))), begin) for begin in begins] for r in range(rows)]
+
+        def step(k, carried):
+            in_a, in_b, totals = carried[0], carried[1:count + 1], iter(carried[count + 1:])
+            right = [read(place) for place in in_b]
+            yield build.add(in_a, k_step)
+            for place in in_b:
+                yield at(place, ldb)
+            for start in starts:
+                one = spread(build, build.load(at(start, in_a), typ=element, align=size), vector)
+                for value in right:
+                    yield multiply_add(module, build, one, value, next(totals))
+        carried = folded(f, depth, [number(0), *(at(b, begin) for begin in begins), *[zero] * (rows * count)], step)
+        totals = carried[count + 1:]
+        places = [at(at(out, build.mul(ldo, number(r))), begin) for r in range(rows) for begin in begins]
         with build.if_else(build.icmp_signed("==", add, number(0))) as (then, other):
             with then:
-                for row, there in zip(totals, places):
-                    for total, place in zip(row, there):
-                        write(total, place)
+                for total, place in zip(totals, places):
+                    write(total, place)
             with other:
-                for row, there in zip(totals, places):
-                    sums = [build.fadd(total, read(place)) for total, place in zip(row, there)]
-                    for total, place in zip(sums, there):
-                        write(total, place)
+                sums = [build.fadd(total, read(place)) for total, place in zip(totals, places)]
+                for total, place in zip(sums, places):
+                    write(total, place)
     return module.ir.globals[name]
 
 
@@ -232,55 +218,53 @@ def write_dots(target, dtype):
 def write_dot_block(module, dtype, rows):
     """The function of so many rows of a and DOT_COLUMNS of b; rows of b that there are not are the last one again."""
     element, lanes, size = compute_type(dtype), tile_shape(dtype, module.target).lanes, dtype.itemsize
-    vector, numbers = ir.VectorType(element, lanes), ir.VectorType(I32, lanes)
-    four, places = ir.VectorType(element, DOT_COLUMNS), ir.VectorType(I32, DOT_COLUMNS)
+    vector, four = ir.VectorType(element, lanes), ir.VectorType(element, DOT_COLUMNS)
     with module.function(f"dot{rows}", [I64, PTR, I64, PTR, I64, I64, I64, PTR, I64], inline=True) as f:
         depth, a, lda, b, ldb, columns, add, out, ldo = f.parameters
         build, zero, align = f.builder, ir.Constant(vector, None), ir.Constant(I32, size)
-
-        def first(count, kind):
-            """The mask of so many lanes."""
-            one = build.insert_element(ir.Constant(kind, ir.Undefined), build.trunc(count.ir, I32), ir.Constant(I32, 0))
-            counts = build.shuffle_vector(one, one, ir.Constant(kind, [0] * kind.count))
-            return build.icmp_signed("<", ir.Constant(kind, list(range(kind.count))), counts)
 
         def at(base, index):
             return build.gep(base, [index], source_etype=element)
 
         def products(read, k, totals):
-            """The totals with the products of a vector of each row added."""
-            left = [read(at(start, k)) for start in lefts]
-            made: list = [[] for _ in lefts]
-            for start, column in zip(rights, zip(*totals)):              # one at a time: there are 16 registers
+            """The totals, for each row of b one for each of a, with the products of a vector of each row added."""
+            left, each = [read(at(start, k)) for start in lefts], iter(totals)
+            for start in rights:                                         # one at a time: there are 16 registers
                 right = read(at(start, k))
-                for one, total, row in zip(left, column, made):
-                    row.append(multiply_add(module, build, one, right, total))
-            return made
+                for one in left:
+                    yield multiply_add(module, build, one, right, next(each))
         lefts = [at(a.ir, (lda * r).ir) for r in range(rows)]
         rights = [at(b.ir, (f.minimum(columns - 1, s) * ldb).ir) for s in range(DOT_COLUMNS)]
         whole = depth // lanes * lanes
-        before = build.block
-        head, body, done = [f.function.append_basic_block(n) for n in ("head", "body", "done")]
-        build.branch(head)
-        build.position_at_end(head)
-        k = build.phi(I64)
-        totals = [[build.phi(vector) for _ in rights] for _ in lefts]
-        build.cbranch(build.icmp_signed("<", k, whole.ir), body, done)
-        build.position_at_end(body)
-        made = products(lambda place: build.load(place, typ=vector, align=size), k, totals)
-        for phi, start, after in ((k, ir.Constant(I64, 0), build.add(k, ir.Constant(I64, lanes))),
-                                  *((total, zero, value) for row, values in zip(totals, made)
-                                    for total, value in zip(row, values))):
-            phi.add_incoming(start, before)
-            phi.add_incoming(after, body)
-        build.branch(head)
-        build.position_at_end(done)
-        rest, load_rest = first(depth - whole, numbers), masked(module, "load", vector, element)
-        last = products(lambda place: build.call(load_rest, [place, align, rest, zero]), whole.ir, totals)
-        mask, load, store = first(columns, places), masked(module, "load", four, element), masked(module, "store", four, element)
+        totals = folded(f, whole.ir, [zero] * (rows * DOT_COLUMNS), functools.partial(
+            products, lambda place: build.load(place, typ=vector, align=size)), by=lanes)
+        rest, load_rest = first_lanes(build, (depth - whole).ir, lanes), masked(module, "load", vector, element)
+        last = list(products(lambda place: build.call(load_rest, [place, align, rest, zero]), whole.ir, totals))
+        mask, load, store = first_lanes(build, columns.ir, DOT_COLUMNS), masked(module, "load", four, element), \
+            masked(module, "store", four, element)
         kept = build.select(build.icmp_signed("!=", add.ir, ir.Constant(I64, 0)), mask, ir.Constant(mask.type, None))
-        for r, row in enumerate(last):
+        for r in range(rows):
             place = at(out.ir, (ldo * r).ir)
             old = build.call(load, [place, align, kept, ir.Constant(four, None)])
-            build.call(store, [build.fadd(old, sums_across(build, row)), place, align, mask])
+            build.call(store, [build.fadd(old, sums_across(build, last[r::rows])), place, align, mask])
     return module.ir.globals[f"dot{rows}"]
+
+
+def sums_across(build, vectors):
+    """The sums of the lanes of four vectors, as a vector of four: neighbours are added until one of each is left."""
+    def halved(a, b):
+        lanes, count = ir.VectorType(I32, a.type.count), a.type.count
+        return build.fadd(*(build.shuffle_vector(a, b, ir.Constant(lanes, [2 * i + k for i in range(count)]))
+                            for k in (0, 1)))
+
+    def side_by_side(a, b):
+        both = ir.Constant(ir.VectorType(I32, 2 * a.type.count), list(range(2 * a.type.count)))
+        return build.shuffle_vector(a, b, both)
+    left = vectors[0].type.count
+    while len(vectors) > 1:
+        join = halved if left > 1 else side_by_side
+        vectors, left = [join(a, b) for a, b in zip(vectors[::2], vectors[1::2])], max(1, left // 2)
+    total = vectors[0]
+    while left > 1:
+        total, left = halved(total, total), left // 2
+    return build.shuffle_vector(total, total, ir.Constant(ir.VectorType(I32, DOT_COLUMNS), list(range(DOT_COLUMNS))))

@@ -15,10 +15,11 @@ from llvmlite import ir
 
 from ...common.dtype import int64
 from .finish import Finish, named
-from .native import F32, I32, I64, Module
-from .patches import Window, every_other, load_vector, load_whole, side_by_side, store_vector
+from .native import F32, I64, Module
+from .patches import Window, every_other, load_vector, load_whole, side_by_side, store_some, store_vector
 from .scratch import borrow, give_back
-from .tile import DOT_COLUMNS, DOT_ROWS, external_dot, external_tile, masked, tile_shape
+from .tile import external_tile, tile_shape
+from .unpacked import external_dots
 
 # Numbers of a square, and a gap between their matrices: 16 addresses that are multiples of 4 KiB apart meet in one set
 # of the cache, which took twice as long with 512 channels.
@@ -185,8 +186,6 @@ def write_pixels(f, products, far, rest, bias, result, y, x, high, across, count
     m = [[build.load(products.at((4 * p + q) * far).pointer, typ=kind, align=4) for p in range(4)] for q in range(4)]
     by_lines = [pixel_line(build, *column) for column in m]
     count = f.minimum(count, across - x)
-    mixed = ir.VectorType(I32, lanes)
-    store = masked(f.module, "store", kind, F32)
     for p in range(2):
         even, odd = pixel_line(build, *(by_lines[column][p] for column in range(4)))
         with f.when(y + p < high):
@@ -198,11 +197,7 @@ def write_pixels(f, products, far, rest, bias, result, y, x, high, across, count
                         store_vector(f, place, rest.value(pixels, bias, more and load_whole(f, more, lanes)))
                     with other:
                         pixels = rest.value(pixels, bias, more and load_vector(f, more, lanes, f.number(I64, 0), left))
-                        some = build.insert_element(ir.Constant(mixed, ir.Undefined),
-                                                    build.trunc(left.ir, I32), ir.Constant(I32, 0))
-                        some = build.shuffle_vector(some, some, ir.Constant(mixed, [0] * lanes))
-                        mask = build.icmp_signed("<", ir.Constant(mixed, list(range(lanes))), some)
-                        build.call(store, [pixels, place.pointer, ir.Constant(I32, 4), mask])
+                        store_some(f, place, pixels, left)
 
 
 def write_weights_gradient(target, dtype):
@@ -213,7 +208,7 @@ def write_weights_gradient(target, dtype):
     module, shape, size = Module(f"winograd_backward_weights_{dtype.short}", target), tile_shape(dtype, target), dtype.itemsize
     lanes, most, most_rows = shape.lanes, target.gradient_pixels, target.gradient_rows
     with module.kernel(module.name) as f:
-        s, dot = Window(f, 4), external_dot(module, dtype)
+        s, dots = Window(f, 4), external_dots(module, dtype)
         lines, squares = (s.oh + 1) // 2, (s.ow + 1) // 2
         total = s.n * lines * squares
         block = f.minimum(f.select(s.o < target.winograd_few, f.number(I64, most), f.number(I64, most // 2)), total)
@@ -231,26 +226,17 @@ def write_weights_gradient(target, dtype):
             f.fill(sums.at(place * sums_far + o * s.c + f.begin).address, 0, (f.end - f.begin) * size)
         with f.loop(0, total, block) as first:
             count = f.minimum(total - first, block)
-            whole = (count + lanes - 1) // lanes * lanes
             number = write_runs(f, runs, first, count, lines, squares)
             with f.loop(0, s.o) as o:
                 write_given(f, s, dout, o, runs, number, given.at(o * step), far, lanes)
-            with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, s.o, iterations="rare") as o:
-                with f.loop(count, whole, iterations="rare") as q:
-                    given[place * far + o * step + q] = 0
             with f.loop(f.begin, f.end, most_rows) as c0:
                 kept = f.minimum(f.end - c0, most_rows)
                 with f.loop(0, kept) as c:
                     write_squares(f, x, s.c, c0 + c, runs, number, (s.h, s.w, s.top, s.left), seen.at(c * step),
                                   most_rows * step, lanes)
-                with f.loop(0, PLACES * most_rows, iterations="rare") as row, f.loop(count, whole, iterations="rare") as q:
-                    seen[row * step + q] = 0
-                with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, s.o, DOT_ROWS) as o:
-                    with f.loop(0, kept, DOT_COLUMNS, iterations="rare") as c:
-                        f.call(dot, f.minimum(s.o - o, DOT_ROWS), f.minimum(kept - c, DOT_COLUMNS), whole,
-                               given.at(place * far + o * step).address, step,
-                               seen.at((place * most_rows + c) * step).address, step,
-                               sums.at(place * sums_far + o * s.c + c0 + c).address, s.c)
+                with f.loop(0, PLACES, iterations="rare") as place:
+                    f.call(dots, s.o, kept, count, given.at(place * far).address, step, seen.at(place * most_rows * step).address,
+                           step, 1, sums.at(place * sums_far + c0).address, s.c)
         with f.loop(0, s.o, iterations="rare") as o, f.loop(f.begin, f.end, iterations="rare") as c:
             numbers = [[sums[(4 * p + q) * sums_far + o * s.c + c] for q in range(4)] for p in range(4)]
             by_lines = [gradient_line(*(numbers[p][q] for p in range(4))) for q in range(4)]
