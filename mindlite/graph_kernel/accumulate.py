@@ -19,7 +19,7 @@ import numpy as np
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import while_loop
 from ..mindir.graph import CNode, ValueNode
-from ..mindir.inline import clone, drop_dead_nodes
+from ..mindir.inline import clone, drop_dead_nodes, users_of
 from ..ops.arithmetic import add
 from ..ops.basic import broadcast_to
 from ..ops.creation import full
@@ -69,22 +69,18 @@ def _states(graph):
 
 def _sums_in(graph, states):
     """{add: (summand, product)} of the nodes of one graph. states: {parameter: its next value} if it is a loop's body."""
-    found, added = {}, set()
-    uses: dict = {}
-    for node in [*graph.nodes, graph.output]:
-        for arg in node.args:
-            uses[arg] = uses.get(arg, 0) + 1
+    found, added, users = {}, set(), users_of(graph)
 
     def is_product(node):
-        return getattr(node, "fn", None) is batch_matmul and uses[node] == 1 and node not in added
+        return getattr(node, "fn", None) is batch_matmul and len(users[node]) == 1 and node not in added
     for node in graph.nodes:
         if node.fn is not add or node.abstract.dtype.name not in DTYPES:
             continue
         for total, product in (node.args, node.args[::-1]):
             if total is product or not is_product(product) or not product.abstract == total.abstract == node.abstract:
                 continue
-            inside = (is_product(total) or total in found and uses[total] == 1) and node not in graph.outputs
-            carried = states.get(total) is node and uses[total] == uses[node] == 1
+            inside = (is_product(total) or total in found and len(users[total]) == 1) and node not in graph.outputs
+            carried = states.get(total) is node and len(users[total]) == len(users[node]) == 1
             if inside or carried:
                 found[node] = total, product
                 added.add(product)
@@ -94,11 +90,7 @@ def _sums_in(graph, states):
 
 def _writes_in(graph, states):
     """{the next value of a state: the dynamic_update in it, of the state itself or of zeros that are added to it}"""
-    found = {}
-    users: dict = {}
-    for node in [*graph.nodes, graph.output]:
-        for arg in node.args:
-            users.setdefault(arg, []).append(node)
+    found, users = {}, users_of(graph)
     for p, after in states.items():
         if getattr(after, "fn", None) is dynamic_update and after.args[0] is p:
             before = _ancestors(after)

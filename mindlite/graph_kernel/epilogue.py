@@ -12,7 +12,7 @@ operand for each; bias and relu are 1 to 5 % of a product's time.
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple
 from ..mindir.graph import CNode, FuncGraph
-from ..mindir.inline import clone
+from ..mindir.inline import clone, users_of
 from ..mindir.primitive import kernel_rule
 from ..ops.activation import relu
 from ..ops.arithmetic import add
@@ -45,11 +45,7 @@ def epilogue(graph):
 
 def _chains(graph):
     """{convolution: [(step, node), ..]} of one graph."""
-    users: dict = {}
-    for node in [*graph.nodes, graph.output]:
-        for arg in node.args:
-            users.setdefault(arg, []).append(node)
-    found = {}
+    users, found = users_of(graph), {}
     taken: set = set()  # the sum of two convolutions belongs to the first
     for node in graph.nodes:
         if node.fn is not convolution or node.abstract.dtype.name not in DTYPES:

@@ -6,7 +6,7 @@ from ..common.location import Origin
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
 from ..mindir.control import custom_vjp, gate, make_tuple, port, tuple_getitem
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import CNode, FuncGraph
 from ..mindir.inline import inline
 from ..mindir.primitive import expand_rule, kernel_rule
 
@@ -27,15 +27,20 @@ def _expand(graph, done):
         done[graph] = graph
         return graph
     target = done[graph] = FuncGraph(graph.name, graph.origin)
-    env: dict = {}
-    for p in graph.parameters:
-        env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
-    for node in graph.nodes:
-        args = [a if isinstance(a, ValueNode) else env[a] for a in node.args]
+    env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    _append(target, graph.nodes, env, done)
+    target.set_outputs([env.get(o, o) for o in graph.outputs], make_tuple)
+    return target
+
+
+def _append(target, nodes, env, done):
+    """Append what becomes of the nodes; env: {node: what stands for it, a tuple of nodes for several results}, is filled."""
+    for node in nodes:
+        args = [env.get(a, a) for a in node.args]
         if node.fn is tuple_getitem and isinstance(args[0], tuple):
             env[node] = args[0][node.attrs["index"]]
         elif is_composite(node):
-            env[node] = _write(target, node, args)
+            env[node] = _write(target, node, args, done)
         elif node.fn is custom_vjp:
             env[node] = tuple(inline(target, _expand(node.attrs["graph"], done), args))
         elif node.fn is gate:
@@ -46,8 +51,6 @@ def _expand(graph, done):
             attrs = {k: _expand(v, done) if isinstance(v, FuncGraph) else v for k, v in node.attrs.items()}
             env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
             target.nodes.append(env[node])
-    target.set_outputs([o if isinstance(o, ValueNode) else env[o] for o in graph.outputs], make_tuple)
-    return target
 
 
 def is_composite(node):
@@ -55,7 +58,7 @@ def is_composite(node):
     return node.fn in expand_rule and node.fn not in kernel_rule
 
 
-def _write(target, node, args):
+def _write(target, node, args, done):
     """Append the expansion; a node, or a tuple of nodes. Composites made of composites are expanded too.
 
     What the composite demands of open sizes was collected when it was inferred. Its parts may demand more than it does
@@ -69,14 +72,6 @@ def _write(target, node, args):
     if any(is_composite(n) for n in inner):
         del target.nodes[start:]
         env: dict = {}
-        for n in inner:
-            operands = [env.get(a, a) for a in n.args]
-            if n.fn is tuple_getitem and isinstance(operands[0], tuple):
-                env[n] = operands[0][n.attrs["index"]]
-            elif is_composite(n):
-                env[n] = _write(target, n, operands)
-            else:
-                env[n] = CNode(target, n.fn, operands, n.attrs, n.abstract, n.origin)
-                target.nodes.append(env[n])
+        _append(target, inner, env, done)
         results = [env.get(r, r) for r in results]
     return tuple(results) if isinstance(out, tuple) else results[0]

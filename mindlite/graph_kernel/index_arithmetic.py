@@ -10,8 +10,8 @@ Halide's and TVM's simplifiers, which know bounds as well).
 """
 from ..common import dtype as dt
 from ..common.dim import compare, product
-from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, ScalarExpr, Select, Size, as_expr,
-                             binary, constant, index_var, rebuild, walk)
+from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, Rewriter, Select, Size, as_expr, binary, constant,
+                             index_var, rebuild, walk)
 
 MOST_CUTS = 16                   # of all loops of a kernel
 LARGEST = 2**62                  # numbers below do not wrap in an int64
@@ -138,7 +138,7 @@ class Indices:
         return True if compare(sign, high, least) else False if compare(flipped, low, most) else None
 
 
-class Settled:
+class Settled(Rewriter):
     """Values with simplified indices, with comparisons of indices decided where they are always true or always false,
     and with other expressions for some loop variables.
 
@@ -147,20 +147,14 @@ class Settled:
     """
 
     def __init__(self, indices, notes, cut=()):
-        self.indices, self.notes, self.cut, self.memo = indices, notes, dict(cut), {}
+        super().__init__(notes, notes)
+        self.indices, self.cut = indices, dict(cut)
         for variable, (outer, inner) in self.cut.items():
             self.memo[variable] = outer * inner.fields[1] + inner
 
-    def __call__(self, value):
-        for part in walk([value], self.memo):
-            made = self.memo[part] = self.make(part)
-            if part in self.notes:
-                self.notes.setdefault(made, self.notes[part])
-        return self.memo[value]
-
     def make(self, expr):
         """What becomes of `expr`, of whose parts the memo knows."""
-        made = rebuild(expr, *map(self.field, expr.fields))
+        made = super().make(expr)
         if isinstance(made, Load):
             operand, indices = made.fields
             return rebuild(made, operand, tuple(map(self.indices, indices)))
@@ -175,11 +169,6 @@ class Settled:
                 return made if answer is None else constant(answer, dt.bool_)
             return made if None in self.indices.bounds(made) else self.indices(made)
         return folded(made)
-
-    def field(self, value):
-        if isinstance(value, tuple):
-            return tuple(map(self.field, value))
-        return self.memo.get(value, value) if isinstance(value, ScalarExpr) else value
 
 
 def folded(expr):

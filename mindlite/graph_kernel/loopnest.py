@@ -21,7 +21,7 @@ from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
 from ..mindir.loops import Access, CannotFuse, LoopNest, Output
 from ..mindir.primitive import kernel_rule
-from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, ScalarExpr, Size, as_expr, cast, constant,
+from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, Rewriter, Size, as_expr, cast, constant,
                              index_var, make_expr, rebuild, walk)
 from .index_arithmetic import Indices, settled
 
@@ -299,38 +299,23 @@ def _contiguous(polynomial, outer, inner, extent):
     return a == b * extent
 
 
-class _Rewriter:
-    """Loads become Accesses; the notes move along."""
+class _Rewriter(Rewriter):
+    """Loads become Accesses."""
 
     def __init__(self, offsets, notes):
-        self.offsets, self.memo, self.old_notes, self.notes = offsets, {}, notes, {}
-
-    def __call__(self, expr):
-        if expr in self.memo:
-            return self.memo[expr]
-        for part in walk([expr], self.memo):
-            made = self.memo[part] = self.make(part)
-            if part in self.old_notes:
-                self.notes.setdefault(made, self.old_notes[part])
-        return self.memo[expr]
+        super().__init__(notes, {})
+        self.offsets = offsets
 
     def make(self, expr):
         if isinstance(expr, Load):
             offset, exprs, strides, safe = self.offsets.access(expr, self)
             return self.make_access(expr, expr.fields[0], offset, exprs, strides, safe)
-        return rebuild(expr, *(self.field(f) for f in expr.fields))
+        return super().make(expr)
 
     def make_access(self, expr, operand, offset, exprs, strides, safe):
         names = sorted(symbols_of(offset), key=lambda s: s.number)
         variables = tuple(self.offsets.variables[s] for s in names if s in self.offsets.variables)
         return make_expr(Access, expr.dtype, expr.weak, operand, offset, exprs, strides, variables, safe)
-
-    def field(self, value):
-        if isinstance(value, ScalarExpr):
-            return self(value)
-        if isinstance(value, tuple):
-            return tuple(map(self.field, value))
-        return value
 
 
 class _Merger(_Rewriter):
@@ -346,9 +331,9 @@ class _Merger(_Rewriter):
     def make(self, expr):
         if isinstance(expr, Access):
             operand, offset, exprs, strides, _, safe = expr.fields
-            return self.make_access(expr, operand, self.offset(offset), tuple(map(self, exprs)), strides, safe)
+            return self.make_access(expr, operand, self.offset(offset), self.field(exprs), strides, safe)
         if isinstance(expr, Reduce):
             kind, variables, body = expr.fields
             left = tuple(v for v in variables if self.offsets.symbols[v] not in self.gone)
-            return rebuild(expr, kind, left, self(body))
-        return rebuild(expr, *(self.field(f) for f in expr.fields))
+            return rebuild(expr, kind, left, self.field(body))
+        return super().make(expr)

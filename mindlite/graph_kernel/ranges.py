@@ -9,7 +9,7 @@ vectorised. Only comparisons of a loop variable, shifted by a number, with a num
 """
 from ..common import dtype as dt
 from ..common.dim import bounds
-from ..mindir.scalar import BinOp, Const, IndexVar, ScalarExpr, constant, rebuild, walk
+from ..mindir.scalar import BinOp, Const, IndexVar, Rewriter, constant, walk
 from .index_arithmetic import folded
 
 MOST = 8                                    # pieces of one loop at most
@@ -51,36 +51,25 @@ def _condition(expr):
     return (a, op, limit) if isinstance(a, IndexVar) else None
 
 
-class Decided:
+class Decided(Rewriter):
     """Values with the conditions decided that hold throughout, or nowhere, while `variable` runs in [start, stop).
 
     stop: None for the end of the loop. The nest's notes move along.
     """
 
     def __init__(self, nest, variable, start, stop):
-        self.nest, self.variable, self.memo = nest, variable, {}
+        super().__init__(nest.notes, nest.notes)
+        self.nest, self.variable = nest, variable
         end = bounds(nest.actual(nest.extents[variable]))[1]
         self.range = start, end if stop is None else stop if end is None else min(stop, end)
 
-    def __call__(self, value):
-        for expr in walk([value], self.memo):
-            made = self.memo[expr] = self.decide(expr)
-            if expr in self.nest.notes:
-                self.nest.notes.setdefault(made, self.nest.notes[expr])
-        return self.memo[value]
-
-    def decide(self, expr):
+    def make(self, expr):
         """`expr`, of whose parts the memo knows what became of them."""
         condition = _condition(expr)
         if condition is not None:
             answer = self.answer(*condition)
             return expr if answer is None else constant(answer, dt.bool_)
-        return folded(rebuild(expr, *map(self.field, expr.fields)))
-
-    def field(self, value):
-        if isinstance(value, tuple):
-            return tuple(map(self.field, value))
-        return self.memo.get(value, value) if isinstance(value, ScalarExpr) else value
+        return folded(super().make(expr))
 
     def answer(self, variable, op, limit):
         """True or False where it is the same for the whole range, else None."""

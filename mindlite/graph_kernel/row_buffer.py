@@ -12,7 +12,7 @@ from ..common import dtype as dt
 from ..common.dim import Dim, substitute, symbols_of
 from ..common.records import dataclass
 from ..mindir.loops import Access
-from ..mindir.scalar import Call, Reduce, make_expr, rebuild, walk
+from ..mindir.scalar import Call, Reduce, Rewriter, make_expr, walk
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _again(nest, fold, variable, output, exprs):
             continue
         readers = {}
         for other, among in others.items():
-            renamed = _rename(nest, value, variable, other)
+            renamed = _Renamed(nest, variable, other)(value)
             if renamed in among:
                 readers[renamed] = other
         if any(reader is output.loops[-1] for reader in readers.values()):    # expressions compare to expressions
@@ -87,24 +87,19 @@ def _again(nest, fold, variable, output, exprs):
     return None
 
 
-def _rename(nest, expr, old, new):
-    """`expr` with the loop variable `new` in place of `old`."""
-    made = {old: new}
+class _Renamed(Rewriter):
+    """Expressions with the loop variable `new` in place of `old`."""
 
-    def field(value):
-        if isinstance(value, tuple):
-            return tuple(map(field, value))
-        return made.get(value, value) if hasattr(value, "free") else value
-    for part in walk([expr]):
-        if part is old or old not in part.free:
-            made.setdefault(part, part)
-        elif isinstance(part, Access):
-            operand, offset, inner, strides, _, safe = part.fields
-            made[part] = _access(nest, part.dtype, part.weak, operand, _renamed_offset(nest, offset, old, new),
-                                 field(inner), strides, safe)
-        else:
-            made[part] = rebuild(part, *map(field, part.fields))
-    return made[expr]
+    def __init__(self, nest, old, new):
+        super().__init__({}, {})
+        self.nest, self.old, self.new, self.memo = nest, old, new, {old: new}
+
+    def make(self, expr):
+        if self.old not in expr.free or not isinstance(expr, Access):
+            return super().make(expr)
+        operand, offset, inner, strides, _, safe = expr.fields
+        offset = _renamed_offset(self.nest, offset, self.old, self.new)
+        return _access(self.nest, expr.dtype, expr.weak, operand, offset, self.field(inner), strides, safe)
 
 
 def _renamed_offset(nest, offset, old, new):

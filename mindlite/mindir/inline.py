@@ -127,6 +127,15 @@ def live_nodes(graph: FuncGraph, outputs: Sequence[AnfNode], effects: bool = Tru
     return live[::-1], used
 
 
+def users_of(graph: FuncGraph) -> dict[AnfNode, list[CNode]]:
+    """{node: those that read it, once for each time that they do, the node of the outputs among them}, of what is read at all."""
+    users: dict = {}
+    for node in [*graph.nodes, graph.output]:
+        for arg in node.args:
+            users.setdefault(arg, []).append(node)
+    return users
+
+
 def without_effects(graph: FuncGraph) -> FuncGraph:
     """A copy of a typed graph, and of those below it, that computes its outputs and does nothing else."""
     made = clone(graph)

@@ -9,11 +9,10 @@ Each iteration's product reads and writes all of the total for a few rows; what 
 and Blunsom 2016, section 3.1), which the second equation has perhaps kept already. The sum has another order: as with any
 other way to multiply, results differ by rounding.
 """
-from collections import Counter
-
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import append
 from ..mindir.control import policy_of, while_loop
+from ..mindir.inline import users_of
 from ..ops.arithmetic import add
 from ..ops.basic import reshape
 from ..ops.creation import room
@@ -42,7 +41,7 @@ def join_products(graph):
 def _added(loop):
     """{number of a state that only the sum of it and another node reads: that other node}"""
     body, test = loop.attrs["body"], loop.attrs["cond"]
-    uses = Counter(a for node in [*body.nodes, body.output] for a in node.args)
+    uses = {node: len(users) for node, users in users_of(body).items()}
     asked = {a for node in test.nodes for a in node.args} | set(test.outputs)
     found = {}
     for number, (total, after) in enumerate(zip(body.parameters, body.outputs)):
