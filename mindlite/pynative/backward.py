@@ -85,7 +85,7 @@ def _gradients(tape, seeds, wrt, last):
     live = live_entries(tape, [number for number, _ in seeds])
     if not live:
         tape.walk = NOTHING
-        return [_sum_of([c for n, c in seeds if n == number]) for number in wrt]
+        return list(map(Cotangents(seeds).get, wrt))
     in_python = sum(entry.backward.graph is None or entry.backward.opaque for entry in live)
     of_all_sizes = sum(entry.backward.graph is not None and entry.backward.open for entry in live)
     hooked = sum(bool(tape.hooks.get(number)) for entry in live for number in entry.outputs)
@@ -156,7 +156,7 @@ def parts_between(live, hooks):
 class Cotangents(dict):
     """{number of a value: the sum of what has flowed to it}"""
 
-    def __init__(self, seeds):
+    def __init__(self, seeds=()):
         super().__init__()
         for number, value in seeds:
             self.add(number, value)
@@ -296,13 +296,9 @@ class Recipe:
         """(the graph (*saved, *cotangents) -> gradients of the entries, for each of wrt whether it has a gradient)."""
         graph = FuncGraph("backward")
         parameters = [graph.add_parameter(f"saved{i}", abstract) for i, abstract in enumerate(self.saved)]
-        cotangents: dict = {}
         with building(graph, by="grad") as builder, collecting():
-            def add(number, cotangent):
-                before = cotangents.get(number)
-                cotangents[number] = cotangent if before is None else ops.add(before, cotangent)
-            for i, (number, abstract) in enumerate(self.seeds):
-                add(number, graph.add_parameter(f"dout{i}", abstract))
+            cotangents = Cotangents([(number, graph.add_parameter(f"dout{i}", abstract))
+                                     for i, (number, abstract) in enumerate(self.seeds)])
             for backward, inputs, outputs, reads in self.entries:
                 if all(cotangents.get(outputs[i]) is None for i in backward.seeds):
                     continue
@@ -311,7 +307,7 @@ class Recipe:
                     dout = cotangents.pop(outputs[i], None)
                     args.append(builder.lift(zeros_like_abstract(abstract)) if dout is None else dout)
                 for number, gradient in zip(inputs, inline(graph, backward.graph, args)):
-                    add(number, gradient)
+                    cotangents.add(number, gradient)
             found = [cotangents.get(number) for number in self.wrt]
             graph.set_outputs([node for node in found if node is not None], make_tuple)
         return optimise(graph), [node is not None for node in found]
@@ -347,10 +343,3 @@ def one_by_one(live, seeds, wrt, last=False):
             if gradient is not None:
                 cotangents.add(number, gradient)
     return [cotangents.get(number) for number in wrt]
-
-
-def _sum_of(cotangents):
-    total = None
-    for cotangent in cotangents:
-        total = cotangent if total is None else ops.add(total, cotangent)
-    return total

@@ -106,11 +106,15 @@ def _gradients_of(name, arg, gradient):
     if isinstance(arg, Tensor):
         if gradient is None or (isinstance(gradient, (int, float)) and gradient == 0):
             return [None]
-        gradient = gradient if isinstance(gradient, Tensor) else Tensor(gradient, arg.dtype)
-        to_sum, to_cast = check_gradient(name, constant(gradient).abstract, constant(arg).abstract)
-        gradient = cast(gradient, dtype=arg.dtype) if to_cast else gradient
-        return [sum_to(gradient, arg.shape) if to_sum else gradient]
+        return [fitted(name, gradient if isinstance(gradient, Tensor) else Tensor(gradient, arg.dtype), arg)]
     return [g for part, dx in gradients_of_parts(name, arg, gradient) for g in _gradients_of(name, part, dx)]
+
+
+def fitted(name, gradient, arg):
+    """A gradient in the dtype and shape of its argument. raises : as check_gradient"""
+    to_sum, to_cast = check_gradient(name, constant(gradient).abstract, constant(arg).abstract)
+    gradient = cast(gradient, dtype=arg.dtype) if to_cast else gradient
+    return sum_to(gradient, arg.shape) if to_sum else gradient
 
 
 def is_watched(values):

@@ -15,10 +15,7 @@ from ..common.errors import ArgumentError, GradientError, Refusal
 from ..common.storage import full_like
 from ..common.tensor import Parameter, Tensor
 from ..common.threads import here
-from ..mindir.builder import constant
-from ..mindir.derivative import check_gradient
-from ..ops.basic import cast, sum_to
-from .custom import enter_python, is_float
+from .custom import enter_python, fitted, is_float
 from .tape import paused
 
 
@@ -59,13 +56,6 @@ def _all_tensors(name, tensors):
     return tensors
 
 
-class _Apply:
-    """`apply` of a class of Functions, or of an object of one."""
-
-    def __get__(self, owner, cls):
-        return Applied(cls)
-
-
 class Applied:
     """What `Net.apply` is: forward(*args), recorded with backward as its gradient.
 
@@ -73,8 +63,11 @@ class Applied:
              gives another number of them, or what is no gradient of an argument
     """
 
-    def __init__(self, cls):
+    def __init__(self, cls=None):
         self.cls = cls
+
+    def __get__(self, owner, cls):
+        return Applied(cls)
 
     def __mindir__(self):
         raise Refusal(f"{self.cls.__name__}.apply runs in Python, with the context of its gradient")
@@ -96,7 +89,7 @@ class Function:
         """One gradient for each argument of forward, None for none; douts: one for each result."""
         raise NotImplementedError("Function: define backward")
 
-    apply = _Apply()
+    apply = Applied()
 
 
 def _apply(cls, args):
@@ -150,9 +143,5 @@ def _gradients_of(name, args, given):
             if gradient is not None:
                 raise GradientError(f"{name}: argument {number} is no Tensor, its gradient is None")
             continue
-        if gradient is not None:
-            to_sum, to_cast = check_gradient(name, constant(gradient).abstract, constant(arg).abstract)
-            gradient = cast(gradient, dtype=arg.dtype) if to_cast else gradient
-            gradient = sum_to(gradient, arg.shape) if to_sum else gradient
-        made.append(gradient)
+        made.append(None if gradient is None else fitted(name, gradient, arg))
     return made

@@ -29,14 +29,14 @@ from .kernels import enough_of
 from .tape import Entry, Tape
 
 _NEW_FROM_DESCR = 94                             # PyArray_NewFromDescr in NumPy's table
-_HEAD, _ROWS, _ROW, _PLANS, _SIZES = 5, 14, 9, 64, 12      # words
+_HEAD, _ROWS, _ROW, _PLANS, _SIZES = 5, 14, 9, 64, 6       # words
 _FORMS = {"float32": 1, "float64": 2, "int32": 32, "int64": 64}
 _WORTH_RELEASING = 1 << 12                       # elements from which on other threads may run meanwhile
 _NEVER = 1 << 62
 # plans of operators (native_plans.py, plans.py): their words, and the numbers that stand in them
 OPLAN = ("COUNT", "NAMED", "MASK", "KEYS", "FUNCTION", "KERNEL", "CALLS", "HOT", "BACKWARD", "RECORD", "GIVEN")
 FORMS = {"A_TENSOR": 1, "AN_INT": 2, "A_FLOAT": 3, "AN_OBJECT": 4, "SOME_INTS": 5, "A_TEXT": 6,
-         "AN_ARGUMENT": 7, "A_RESULT": 8, "INPUT_NUMBER": 9, "RESULT_NUMBER": 10,
+         "AN_ARGUMENT": 7, "A_RESULT": 8, "INPUT_NUMBER": 9, "RESULT_NUMBER": 10, "AN_OPERAND": 11,
          "OPLANS": 256, "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56}
 _lock = new_lock()
 
@@ -110,7 +110,7 @@ def install():
         "OP_FORWARD": 0, "OP_REFLECTED": 8, "OP_INPUTS": 16, "OP_PLANS": 24, "OP_ROWS": 32, "ROW": 8 * _ROW,
         **{f"ROW_{name}": 8 * i for i, name in enumerate(("IN", "OUT", "LOOP", "DATA", "FORM", "STEP", "MADE", "LIMIT",
                                                           "TAPED"))},
-        "PLANS": _PLANS, "PLAN_BACKWARD": 32, "PLAN_WRT": 40, "PLAN_SAVED": 64, "PLAN_SIZES": 8 * _SIZES,
+        "PLANS": _PLANS, "PLAN_BACKWARD": 32, "PLAN_RECORD": 40, "PLAN_SIZES": 8 * _SIZES,
         "WORTH_RELEASING": _WORTH_RELEASING, "DEPTH": arenas["depth"], "BUFFERS": arenas["buffers"],
         "PLAN_LIST": plans["plans"],
         **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
@@ -211,17 +211,23 @@ def learn(operation, numbered, backward):
     plan = np.zeros(_SIZES + len(shapes[0]) + len(shapes[1]), np.int64)
     plan[:4] = mask, len(shapes[0]), len(shapes[1]), id(operation.abstracts[0].dtype.numpy)
     plan[_SIZES:] = *shapes[0], *shapes[1]
+    record = record_of([("INPUT_NUMBER", i) for i in backward.wrt], [("RESULT_NUMBER", 0)],
+                       [("A_RESULT" if kind == "out" else "AN_OPERAND", i) for kind, i in backward.saved])
     if backward.wrt:
-        saved = [2 if kind == "out" else i for kind, i in backward.saved]
-        plan[4], plan[5], plan[8] = id(backward), len(backward.wrt), len(saved)
-        plan[6:6 + len(backward.wrt)], plan[9:9 + len(saved)] = backward.wrt, saved
+        plan[4:6] = id(backward), record.ctypes.data
     with _lock:
         key = operation.prim, slot
         if key in installed.plans:                           # a call that is under way may still read it
             installed.former.append(installed.plans[key])
-        installed.plans[key] = plan, backward
+        installed.plans[key] = plan, backward, record
         table = installed.module.table
         (ctypes.c_int64 * _PLANS).from_address(int(table[installed.operators[operation.prim] + 3]))[slot] = plan.ctypes.data
+
+
+def record_of(inputs, outputs, saved):
+    """The words of what an entry of a tape holds, for machine code: three runs of (one of FORMS, its value)."""
+    return np.array([word for part in (inputs, outputs, saved)
+                     for word in (len(part), *[word for form, value in part for word in (FORMS[form], value)])], np.int64)
 
 
 installed = install()

@@ -13,8 +13,8 @@ OP_PLANS, the address of PLANS words; OP_ROWS, how many dtypes; then as many row
     ROW_FORM           how a Python number becomes an element         ROW_STEP, ROW_MADE   bytes of an element, in and out
     ROW_LIMIT          results with as many elements are made by larger kernels       ROW_TAPED  0: no gradient
 
-A plan says how one signature is recorded: PLAN_KEY.. (which operands have numbers, ranks, sizes, dtype), PLAN_BACKWARD, an
-object or 0, and which operands have gradients, and what is saved: 0 and 1 the operands, 2 the result.
+A plan says how one signature is recorded: which operands have numbers, ranks, dtype and PLAN_SIZES; PLAN_BACKWARD, an object or
+0; PLAN_RECORD, the address of what an entry holds (native_plans.py).
 """
 # flake8: noqa: F821    the names of low Python
 # mypy: ignore-errors
@@ -199,77 +199,6 @@ def _kept(value, array, row, element):
     return _wrapped(array)
 
 
-def _enter(tape, plan, row, a, b, x, y, element, number_a, number_b, made):
-    """Append the entry of an operation that gave `made`; 1, or 0 with an exception, and nothing has changed."""
-    entry = api.PyType_GenericAlloc(this.ENTRY, 0)
-    count = api.PyLong_AsLongLong(load(tape, at.COUNT))
-    number = api.PyLong_FromLongLong(count)
-    following = api.PyLong_FromLongLong(count + 1)
-    pair = api.PyTuple_New(2)
-    done = 0
-    if entry != 0 and number != 0 and following != 0 and pair != 0:
-        done = _filled(entry, plan, row, a, b, x, y, element, number_a, number_b, number, made)
-    if done != 0:
-        done = api.PyList_Append(load(tape, at.ENTRIES), entry) == 0
-    api.Py_DecRef(entry)                                     # the list has it, or it goes with all that it holds
-    if done == 0:
-        api.Py_DecRef(number)
-        api.Py_DecRef(following)
-        api.Py_DecRef(pair)
-        return 0
-    api.Py_IncRef(tape)
-    store(pair, at.ITEMS, tape)
-    store(pair, at.ITEMS + 8, number)
-    before = load(tape, at.COUNT)
-    store(tape, at.COUNT, following)
-    api.Py_DecRef(before)
-    store(made, at.TAPE, pair)                               # it was None
-    api.Py_DecRef(this.NONE)
-    return 1
-
-
-def _filled(entry, plan, row, a, b, x, y, element, number_a, number_b, number, made):
-    """Fill the slots of a new entry, each as soon as what it holds is there; 1, or 0 with an exception."""
-    backward = load(plan, at.PLAN_BACKWARD)
-    api.Py_IncRef(backward)
-    store(entry, at.ENTRY_BACKWARD, backward)
-    wanted = load(plan, at.PLAN_WRT)
-    kept = load(plan, at.PLAN_SAVED)
-    inputs = api.PyTuple_New(wanted)
-    store(entry, at.ENTRY_INPUTS, inputs)
-    outputs = api.PyTuple_New(1)
-    store(entry, at.ENTRY_OUTPUTS, outputs)
-    saved = api.PyTuple_New(kept)
-    store(entry, at.ENTRY_SAVED, saved)
-    if inputs == 0 or outputs == 0 or saved == 0:
-        return 0
-    api.Py_IncRef(number)
-    store(outputs, at.ITEMS, number)
-    i = 0
-    while i < wanted:
-        which = load(plan + i * 8, at.PLAN_WRT + 8)
-        value = api.PyLong_FromLongLong(number_a if which == 0 else number_b)
-        if value == 0:
-            return 0
-        store(inputs + i * 8, at.ITEMS, value)
-        i += 1
-    i = 0
-    while i < kept:
-        which = load(plan + i * 8, at.PLAN_SAVED + 8)
-        if which == 0:
-            value = _kept(a, x, row, element)
-        elif which == 1:
-            value = _kept(b, y, row, element)
-        else:
-            value = made
-            api.Py_IncRef(made)
-        if value == 0:
-            return 0
-        store(saved + i * 8, at.ITEMS, value)
-        i += 1
-    return 1
-
-
 def _compute(row, inputs, base_x, base_y, to, axes, counts, steps_x, steps_y, elements):
     """Run NumPy's loop over all elements: one call for each run of the innermost axis."""
     loop = load(row, at.ROW_LOOP)
@@ -442,7 +371,17 @@ def _operate(operator, a, b):
     if made == 0 or plan == 0:
         return made
     if load(plan, at.PLAN_BACKWARD) != 0:
-        if _enter(tape, plan, row, a, b, x, y, element, number_a, number_b, made) == 0:
+        numbers = stack(2)
+        store(numbers, 0, number_a)
+        store(numbers, 8, number_b)
+        operands = stack(6)                                  # as AN_OPERAND of a record reads them
+        store(operands, 0, a)
+        store(operands, 8, b)
+        store(operands, 16, x)
+        store(operands, 24, y)
+        store(operands, 32, row)
+        store(operands, 40, element)
+        if _enter(tape, load(plan, at.PLAN_BACKWARD), load(plan, at.PLAN_RECORD), operands, numbers, made) == 0:
             api.Py_DecRef(made)
             return 0
     return made

@@ -107,7 +107,8 @@ def _result_of(made, number):
 
 def _fill_slot(entry, slot, record, args, numbers, first, made):
     """Make the tuple in a slot of a new entry whose first result has the number `first`: where its part of the record ends, 0 with
-    an exception. A part is how many items, then a kind and a value for each."""
+    an exception. A part is how many items, then a kind and a value for each. args: the arguments, or of AN_OPERAND both operands,
+    their arrays or 0, the row and the number among them as an element."""
     count = load(record)
     items = api.PyTuple_New(count)
     store(entry, slot, items)
@@ -122,6 +123,8 @@ def _fill_slot(entry, slot, record, args, numbers, first, made):
             value = api.PyLong_FromLongLong(load(numbers + value * 8))
         elif kind == at.RESULT_NUMBER:
             value = api.PyLong_FromLongLong(first + value)
+        elif kind == at.AN_OPERAND:
+            value = _kept(load(args + value * 8), load(args + value * 8, 16), load(args, 32), load(args, 40))
         else:
             if kind == at.AN_ARGUMENT:
                 value = load(args + value * 8)
@@ -136,15 +139,13 @@ def _fill_slot(entry, slot, record, args, numbers, first, made):
     return record
 
 
-def _enter_by_plan(tape, plan, args, numbers, made):
-    """Append the entry of an operation that gave `made`; 1, or 0 with an exception."""
+def _enter(tape, backward, record, args, numbers, made):
+    """Append the entry of an operation that gave `made`; 1, or 0 with an exception. args: as `_fill_slot` has them"""
     entry = api.PyType_GenericAlloc(this.ENTRY, 0)
     if entry == 0:
         return 0
-    backward = load(plan, at.OPLAN_BACKWARD)
     api.Py_IncRef(backward)
     store(entry, at.ENTRY_BACKWARD, backward)
-    record = load(plan, at.OPLAN_RECORD)
     first = api.PyLong_AsLongLong(load(tape, at.COUNT))
     record = _fill_slot(entry, at.ENTRY_INPUTS, record, args, numbers, first, made)
     if record != 0:
@@ -252,7 +253,7 @@ def _operate_by_plan(slots, state, args, count, names):
             api.PyErr_Clear()                                # Python says it again, with the line
         return 0
     if backward != 0:
-        if _enter_by_plan(tape, plan, args, numbers, made) == 0:
+        if _enter(tape, backward, load(plan, at.OPLAN_RECORD), args, numbers, made) == 0:
             api.Py_DecRef(made)
             return 0
     return made

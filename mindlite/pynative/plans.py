@@ -33,8 +33,6 @@ from .views import link
 
 A_TENSOR, AN_INT, A_FLOAT, AN_OBJECT, SOME_INTS, A_TEXT = (native.FORMS[n] for n in (
     "A_TENSOR", "AN_INT", "A_FLOAT", "AN_OBJECT", "SOME_INTS", "A_TEXT"))
-ARGUMENT, RESULT, OBJECT, INPUT_NUMBER, RESULT_NUMBER = (native.FORMS[name] for name in (
-    "AN_ARGUMENT", "A_RESULT", "AN_OBJECT", "INPUT_NUMBER", "RESULT_NUMBER"))
 OPLANS, MOST_ARGUMENTS = native.FORMS["OPLANS"], native.FORMS["MOST_ARGUMENTS"]
 (COUNT, NAMED, MASK, KEYS, FUNCTION, KERNEL, CALLS, HOT, BACKWARD, RECORD, GIVEN) = range(len(native.OPLAN))
 OFTEN, OFTEN_FOR_COMPOSITES = 1000, 200          # calls after which a kernel is worth its compilation
@@ -211,18 +209,15 @@ def recorded(operation, args, tensors, mask):
     kept, saved = [], []
     for kind, i in backward.saved:
         if kind == "out":
-            saved += [RESULT, i]
+            saved.append(("A_RESULT", i))
         elif i in place_of:
-            saved += [ARGUMENT, place_of[i]]
+            saved.append(("AN_ARGUMENT", place_of[i]))
         else:
             kept.append(Tensor.wrap(np.asarray(args[i])) if isinstance(args[i], (np.ndarray, np.generic)) else args[i])
-            saved += [OBJECT, id(kept[-1])]
-    inputs = [word for i in backward.wrt for word in (INPUT_NUMBER, place_of[i])]
+            saved.append(("AN_OBJECT", id(kept[-1])))
     order = {i: n for n, i in enumerate(sorted(backward.seeds))}
-    outputs = [word for i in range(len(operation.outs))
-               for word in ((RESULT_NUMBER, order[i]) if i in order else (OBJECT, id(None)))]
-    return backward, np.array([len(inputs) // 2, *inputs, len(outputs) // 2, *outputs, len(backward.saved), *saved],
-                              np.int64), kept
+    outputs = [("RESULT_NUMBER", order[i]) if i in order else ("AN_OBJECT", id(None)) for i in range(len(operation.outs))]
+    return backward, native.record_of([("INPUT_NUMBER", place_of[i]) for i in backward.wrt], outputs, saved), kept
 
 
 def function_of(operation, args, attrs):

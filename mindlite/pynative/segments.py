@@ -18,13 +18,12 @@ import weakref
 
 import numpy as np
 
-from .. import ops
 from ..common.tensor import Tensor
 from ..common.threads import here
 from ..fallback.handed import tensors_in
 from ..fallback.log import CannotReplay, current_log
 from ..mindir.derivative import set_recorder
-from .backward import gradients
+from .backward import Cotangents, gradients
 from .tape import Entry, Tape, recording
 
 
@@ -35,7 +34,7 @@ class Recording:
 
     def __init__(self, key):
         self.tape = SegmentTape(self, key)
-        self.entries, self.hooks, self.inputs, self.shapes, self.outputs, self.pending = [], {}, [], [], [], {}
+        self.entries, self.hooks, self.inputs, self.shapes, self.outputs, self.pending = [], {}, [], [], [], Cotangents()
         self.count, self.weights, self.entered, self.tangents = 0, {}, {}, {}
 
     def watch(self, args, wrt, weights, tangents):
@@ -66,11 +65,6 @@ class Recording:
                 log.last.tapes += (self,)
             self.entries, self.hooks, self.count = tape.entries, tape.hooks, tape.count
             tape.clear()
-
-    def add(self, number, cotangent):
-        """A cotangent of a value that Python code behind this has read."""
-        before = self.pending.get(number)
-        self.pending[number] = cotangent if before is None else ops.add(before, cotangent)
 
     def push(self, values):
         """The tangent of each of these (number, shape, dtype), None where nothing flows: what pulls cotangents back is linear
@@ -173,13 +167,13 @@ def record(function, wrt, seeds, abstracts, weights, key):
     def pullback(made, *cotangents):
         given = [(made.outputs[i], c) for i, c in zip(seeds, cotangents) if made.outputs[i] is not None]
         given += made.pending.items()
-        made.pending = {}
+        made.pending = Cotangents()
         adopted = made.tape.adopted
         wanted = [*made.inputs, *adopted]
         found = gradients(made, given, wanted) if given else [None] * len(wanted)
         for (owner, number, _, _), gradient in zip(adopted.values(), found[len(wrt):]):
             if gradient is not None:
-                owner.add(number, gradient)
+                owner.pending.add(number, gradient)
         return tuple([Tensor.wrap(np.zeros(shape, abstract.dtype.numpy)) if gradient is None else gradient
                       for gradient, shape, abstract in zip(found, made.shapes, abstracts)])
     setattr(forward, "tangents", getattr(function, "tangents", 0))
