@@ -28,8 +28,8 @@ def loaded_libraries(pattern):
 def files_in_package(package, *below):
     """Paths inside an importable package that match the glob `below`, without importing it."""
     spec = importlib.util.find_spec(package)
-    places = (spec.submodule_search_locations or ()) if spec else ()
-    return [path for place in places for path in sorted(glob.glob(os.path.join(place, *below)))]
+    folders = (spec.submodule_search_locations or ()) if spec else ()
+    return [path for folder in folders for path in sorted(glob.glob(os.path.join(folder, *below)))]
 
 
 def files_of_distribution(names, distributions):

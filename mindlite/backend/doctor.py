@@ -109,11 +109,11 @@ def cache():
     """Where compiled kernels are kept, how large that is, and whether it can be written."""
     if not config.cache_dir:
         return ("cache", "off", "set MINDLITE_CACHE_DIR, or every process compiles anew")
-    place = pathlib.Path(config.cache_dir)
-    sizes = [size for size in map(_size, place.rglob("*")) if size is not None]
-    parent = next(p for p in (place, *place.parents) if p.exists())
+    folder = pathlib.Path(config.cache_dir)
+    sizes = [size for size in map(_size, folder.rglob("*")) if size is not None]
+    parent = next(p for p in (folder, *folder.parents) if p.exists())
     writable = parent.is_dir() and _writable(parent)
-    return ("cache", f"{place}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB",
+    return ("cache", f"{folder}, {len(sizes)} files, {sum(sizes) / 2**20:.1f} MiB",
             "" if writable else f"{parent} cannot be written: set MINDLITE_CACHE_DIR")
 
 

@@ -61,7 +61,7 @@ def load(code, find):
     file.write(memory, base)
     if protect(base, file.executable, mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "memory for machine code cannot be made executable")
-    return Loaded(memory, {name: base + place for name, place in file.functions.items()})
+    return Loaded(memory, {name: base + start for name, start in file.functions.items()})
 
 
 @functools.lru_cache(maxsize=None)
@@ -92,16 +92,16 @@ class _File:
         self.external = {number: find(self.name(number)) for number in dict.fromkeys(info >> 32 for _, _, info, _ in self.moves)
                          if self.symbols[number][3] == UNDEFINED}
         self.size = 0
-        self.places: dict = {}
-        self.place(n for n in wanted if not self.sections[n][2] & WRITE)
+        self.offsets: dict = {}
+        self.lay_out(n for n in wanted if not self.sections[n][2] & WRITE)
         self.stubs = {number: -(-self.size // STUB) * STUB + k * STUB for k, number in enumerate(self.external)}
         self.executable = self.size = -(-(self.size + (1 + len(self.stubs)) * STUB) // PAGE) * PAGE
-        self.place(n for n in wanted if self.sections[n][2] & WRITE)
-        self.functions = {self.name(n): self.places[s[3]] + s[4] for n, s in enumerate(self.symbols)
-                          if s[1] == GLOBAL << 4 | FUNCTION and s[3] in self.places}
+        self.lay_out(n for n in wanted if self.sections[n][2] & WRITE)
+        self.functions = {self.name(n): self.offsets[s[3]] + s[4] for n, s in enumerate(self.symbols)
+                          if s[1] == GLOBAL << 4 | FUNCTION and s[3] in self.offsets}
         if any(info & 0xffffffff not in ((ABSOLUTE_64, CALL_32) if info >> 32 in self.external else
                                          (ABSOLUTE_64, RELATIVE_32, CALL_32))
-               or info >> 32 not in self.external and self.symbols[info >> 32][3] not in self.places
+               or info >> 32 not in self.external and self.symbols[info >> 32][3] not in self.offsets
                for _, _, info, _ in self.moves):
             raise _Other
 
@@ -114,25 +114,25 @@ class _File:
         start = self.names + self.symbols[number][0]
         return self.code[start:self.code.index(b"\0", start)].decode()
 
-    def place(self, numbers):
-        """Find places for sections."""
+    def lay_out(self, numbers):
+        """Find offsets for sections, by their numbers."""
         for n in numbers:
             alignment = max(self.sections[n][8], 1)
-            self.places[n] = -(-self.size // alignment) * alignment
-            self.size = self.places[n] + self.sections[n][5]
+            self.offsets[n] = -(-self.size // alignment) * alignment
+            self.size = self.offsets[n] + self.sections[n][5]
 
     def write(self, memory, base):
         """Write it to memory that begins at the address `base`."""
-        for n, place in self.places.items():
+        for n, start in self.offsets.items():
             section = self.sections[n]
             if section[1] == PROGBITS:
-                memory[place:place + section[5]] = self.code[section[4]:section[4] + section[5]]
-        for number, place in self.stubs.items():
-            memory[place:place + STUB] = JUMP + struct.pack("<Qxx", self.external[number])
+                memory[start:start + section[5]] = self.code[section[4]:section[4] + section[5]]
+        for number, start in self.stubs.items():
+            memory[start:start + STUB] = JUMP + struct.pack("<Qxx", self.external[number])
         for section, offset, info, addend in self.moves:
-            number, kind, at = info >> 32, info & 0xffffffff, self.places[section] + offset
+            number, kind, at = info >> 32, info & 0xffffffff, self.offsets[section] + offset
             symbol = self.symbols[number]
-            near = self.stubs[number] if number in self.stubs else self.places[symbol[3]] + symbol[4]
+            near = self.stubs[number] if number in self.stubs else self.offsets[symbol[3]] + symbol[4]
             if kind == ABSOLUTE_64:
                 target = self.external[number] if number in self.external else base + near
                 struct.pack_into("<Q", memory, at, target + addend & 0xffffffffffffffff)

@@ -4,8 +4,8 @@ thread.
     int64_t launch(kernel, int64_t *args, int64_t extent, int64_t cost)        the kernel's status
 
 Work is extent * cost; from `Target.parallel_from` on, [0, extent) is cut into one chunk per thread, or per item if those
-are fewer. What an item gives does not depend on the chunk that it is in, so neither the number of threads nor the places
-of the cuts show in a result. Where a chunk has so many items that it makes no difference (`Target.spare` times as many),
+are fewer. What an item gives does not depend on the chunk that it is in, so neither the number of threads nor the
+cuts show in a result. Where a chunk has so many items that it makes no difference (`Target.spare` times as many),
 it begins at a multiple of a power of two, up to 64: then no two threads write to one cache line of a result that begins
 at one, and vectors are whole. Workers are created at the first such launch and wait: they look at a counter for some
 microseconds, then offer their core between one look and the next, then sleep on a condition variable. Whoever is free
@@ -32,7 +32,7 @@ from .target import current
 
 MAX_THREADS = 64
 _SPINS, _YIELDS = 200, 100     # looks in a row, then looks between which the core is offered to others
-_PLACES = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")       # where there are these
+_AFFINITY = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")       # where there are these
 _THREADS = ("pthread_create", "pthread_join", "pthread_mutex_init", "pthread_mutex_lock", "pthread_mutex_unlock",
             "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield")
 
@@ -60,7 +60,7 @@ class _Launcher:
 def launcher_code():
     """(its LowModule, which may be compiled while Python goes on; whether it has threads)."""
     here = {}
-    for name in (*_THREADS, *_PLACES):
+    for name in (*_THREADS, *_AFFINITY):
         try:
             here[f"ml_{name}"] = c_address(name)
         except KeyError:
@@ -70,7 +70,7 @@ def launcher_code():
     target = current()
     constants = {"SPINS": _SPINS, "PATIENCE": _SPINS + _YIELDS, "SPARE": target.spare, "WHOLE_LINE": target.line,
                  "WORTH_IT": target.parallel_from, "WORTH_YIELDING": target.yield_from,
-                 "PLACES": all(f"ml_{name}" in here for name in _PLACES)}
+                 "AFFINITY": all(f"ml_{name}" in here for name in _AFFINITY)}
     return LowModule(source_of(__file__, "launcher_code"), constants, _WORDS, "launcher", here.__getitem__, ahead=True), True
 
 

@@ -18,7 +18,7 @@ def _occupy():
 
 def _begin_apart():
     """The caller's core is the first of a launch."""
-    if at.PLACES:
+    if at.AFFINITY:
         i = 0
         while i < 16:
             store(address.CORES, i * 8, 0)
@@ -29,7 +29,7 @@ def _begin_apart():
 def _stand_apart():
     """A worker on a core that is taken goes to one that it may use and no other thread of the launch has, if there is one. It may
     go anywhere again afterwards."""
-    if at.PLACES:
+    if at.AFFINITY:
         before = stack(16)
         free = stack(16)
         if _occupy() == 0:

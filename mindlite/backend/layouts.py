@@ -179,10 +179,10 @@ def ufunc_loop(ufunc, letters):
     signatures = [text.replace("->", "") for text in ufunc.types]
     if (nin, nout, nargs, ntypes) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes) or letters not in signatures:
         return None
-    place = signatures.index(letters)
+    index = signatures.index(letters)
     try:
-        numbers = list(_reader()(kinds + place * nargs, nargs))
-        address, fact = words_at(functions + 8 * place, 1)[0], words_at(data + 8 * place, 1)[0]
+        numbers = list(_reader()(kinds + index * nargs, nargs))
+        address, fact = words_at(functions + 8 * index, 1)[0], words_at(data + 8 * index, 1)[0]
     except OSError:
         return None
     return (address, fact) if numbers == [np.dtype(letter).num for letter in letters] and is_numpys(address) else None

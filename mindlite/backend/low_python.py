@@ -39,20 +39,20 @@ class LowModule:
 
     source     : their text
     constants  : {name: int} of `at`
-    words      : {name: how many words} of the table; `place[name]` is where an entry begins
+    words      : {name: how many words} of the table; `offset[name]` is where an entry begins
     address_of : the address of a function of `api`; by default one of CPython
     ahead      : it may be compiled while Python goes on (`machine_code.compile_ir`)
     """
     keep: list                               # objects that the code reads, for its maker
 
     def __init__(self, source, constants, words, name, address_of=None, ahead=False):
-        self.place, total = {}, 0
+        self.offset, total = {}, 0
         for word, count in words.items():
-            self.place[word] = total
+            self.offset[word] = total
             total += count
 
         def make():
-            text, used = low_writer.text_of(name, source, constants, self.place, total)
+            text, used = low_writer.text_of(name, source, constants, self.offset, total)
             return name, text, used
         facts = name, source, constants, words
         self.code = compile_made(facts, make, address_of or _of_python, passes=2, ahead=ahead)[1]
@@ -70,8 +70,8 @@ class LowModule:
 
     def set(self, name, *values):
         """Fill an entry of the table."""
-        place = self.place[name]
-        self.table[place:place + len(values)] = values
+        offset = self.offset[name]
+        self.table[offset:offset + len(values)] = values
 
     def address(self, name):
         """The address of a function."""
@@ -79,7 +79,7 @@ class LowModule:
 
     def word(self, name):
         """The address of an entry of the table."""
-        return self.start + 8 * self.place[name]
+        return self.start + 8 * self.offset[name]
 
 
 def source_of(file, *names):

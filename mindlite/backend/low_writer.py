@@ -22,26 +22,26 @@ _GIVE_NOTHING = ("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread"
 _SHARED = {"atomic_add": "add", "atomic_or": "or"}
 
 
-def text_of(name, source, constants, place, total):
+def text_of(name, source, constants, offsets, total):
     """(the IR of a module with the functions of a text, the names that they use from outside)."""
     module = ir.Module(name)
-    used = write_functions(module, source, constants, place, total)
+    used = write_functions(module, source, constants, offsets, total)
     return str(module), used
 
 
-def write_functions(module, source, constants, place=None, total=0):
+def write_functions(module, source, constants, offsets=None, total=0):
     """Write the functions of a text of low Python into a module of llvmlite; the names that they use from outside.
 
-    place, total : where each entry of the table begins, and how many words it has; 0: there is none
+    offsets, total : where each entry of the table begins, and how many words it has; 0: there is none
     """
-    return _Unit(module, source, constants, place or {}, total).used
+    return _Unit(module, source, constants, offsets or {}, total).used
 
 
 class _Unit:
     """The functions of a source, in a module."""
 
-    def __init__(self, module, source, constants, place, total):
-        self.module, self.constants, self.place, self.used = module, constants, place, set()
+    def __init__(self, module, source, constants, offsets, total):
+        self.module, self.constants, self.offsets, self.used = module, constants, offsets, set()
         nodes = [node for node in syntax_tree(source).body if isinstance(node, ast.FunctionDef)]
         if total:
             self.table = ir.GlobalVariable(module, ir.ArrayType(WORD, total), "table")
@@ -217,8 +217,8 @@ class _Function:
             return WORD(self.unit.constants[name])
         if kind == "address" and name in self.unit.functions:
             return b.ptrtoint(self.unit.functions[name], WORD)
-        place = b.gep(self.unit.table, [WORD(self.unit.place[name])], source_etype=WORD)
-        return b.load(place, typ=WORD) if kind == "this" else b.ptrtoint(place, WORD)
+        offsets = b.gep(self.unit.table, [WORD(self.unit.offsets[name])], source_etype=WORD)
+        return b.load(offsets, typ=WORD) if kind == "this" else b.ptrtoint(offsets, WORD)
 
     def choice(self, test, first, second):
         yes, no, end = self.blocks("yes", "no", "end")

@@ -37,7 +37,7 @@ def machine_name():
     LLVM is asked once for what `_signs` tells apart; a later process finds the answer on the disk and does not import it.
     """
     signs = _signs() if config.cache_dir else None
-    path = signs and _place(f"{hashlib.sha256(signs.encode()).hexdigest()[:40]}.machine")
+    path = signs and _path_of(f"{hashlib.sha256(signs.encode()).hexdigest()[:40]}.machine")
     found = path and read_checked(path, _MAGIC)
     if found:
         return found.decode()
@@ -133,7 +133,7 @@ def compile_ir(text, symbols=None, *, passes=0, level=2, keep=False, name="modul
     file = _object_file(text, passes, level, name) if keep and config.cache_dir else None
     made = None if file is None else cached_code(file, symbols, level=level, name=name)
     if made is None:
-        order, path = Order({"text": text, "passes": passes, "level": level}), None if file is None else _place(file)
+        order, path = Order({"text": text, "passes": passes, "level": level}), None if file is None else _path_of(file)
 
         def load():
             code = order.code()
@@ -159,7 +159,7 @@ def compile_made(facts, make, address_of, *, passes=0, level=2, ahead=False):
     path = None
     if config.cache_dir:
         key = repr((sources_hash("common", "backend"), machine_name(), facts, passes, level))
-        path = _place(f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.made")
+        path = _path_of(f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.made")
         note = read_checked(path, _MAGIC)
         if note is not None:
             name, file, names = json.loads(note)
@@ -184,7 +184,7 @@ def _linked(code, symbols, level):
 
 def cached_code(file, symbols, *, level=2, name="module"):
     """The MachineCode that `compile_ir` has kept as `file`, None if it is gone; symbols, level, name: as there."""
-    code = read_checked(_place(file), _MAGIC) if config.cache_dir else None
+    code = read_checked(_path_of(file), _MAGIC) if config.cache_dir else None
     if code is None:
         return None
 
@@ -200,7 +200,7 @@ def _object_file(text, passes, level, name):
     return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
 
 
-def _place(file):
+def _path_of(file):
     return pathlib.Path(config.cache_dir) / "flow" / file
 
 

@@ -13,7 +13,7 @@ A *plan* is a vector of int64:
 
 and an item says where a pointer comes from and where it goes:
 
-    0 kind   1 number of the argument, or address of the object   2 its class   3 descr   4 ndim   5 sizes   6 place
+    0 kind   1 number of the argument, or address of the object   2 its class   3 descr   4 ndim   5 sizes   6 slot
 
 Kinds: TENSOR, an argument whose `host_array` is looked at; HELD, a Tensor that is known beforehand (a Parameter); ARRAY, an
 argument that is an ndarray. The items are checked against type, descr, ndim, sizes and contiguity before anything runs.
@@ -42,15 +42,15 @@ def _code():
     return module
 
 
-def item(kind, source, owner, dtype, shape, place):
-    """(the numbers of an item, what must be kept): the pointer of such an array goes to `place` of the context.
+def item(kind, source, owner, dtype, shape, slot):
+    """(the numbers of an item, what must be kept): the pointer of such an array goes to `slot` of the context.
 
     source : the number of the argument, or for HELD the Tensor     owner : the class of the object
     dtype, shape : of the array, as NumPy has them
     """
     sizes = np.array(shape or (0,), np.int64)
     number = id(source) if kind == HELD else source
-    return [kind, number, id(owner), id(dtype), len(shape), sizes.ctypes.data, place], (sizes, dtype, owner, source)
+    return [kind, number, id(owner), id(dtype), len(shape), sizes.ctypes.data, slot], (sizes, dtype, owner, source)
 
 
 class Entry:

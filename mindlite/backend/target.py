@@ -97,11 +97,11 @@ class Target(abc.ABC):
         """Raise CannotFuse for a scalar expression (`mindir.scalar`) among `values` that `write` has no code for."""
 
     @abc.abstractmethod
-    def write_together(self, texts: list, places: list) -> str:
+    def write_together(self, texts: list, positions: list) -> str:
         """The text of several kernels that are one launch; asked where `launched_together` is more than 1.
 
         texts  : of the parts, as `write` gave them
-        places : for each (the places of its arguments, of its extent, of the units that an item of it counts) among the
+        positions : for each (the numbers of its arguments, of its extent, of the units that an item of it counts) among the
                  arguments of the whole; the parallel axis of the whole are the units of all parts, one part after the other
         """
 

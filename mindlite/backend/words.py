@@ -15,7 +15,7 @@ def word(value):
     return ir.Constant(WORD, value) if isinstance(value, int) else value
 
 
-def place(b, base, number):
+def pointer_to(b, base, number):
     """The pointer to the word with a number, from the pointer or address `base` on."""
     if base.type is WORD:
         base = b.inttoptr(base, POINTER)
@@ -31,12 +31,12 @@ def room(b, count, name=""):
 
 def read(b, base, number, type_=None):
     """That word, or what it is as another type of 64 bits."""
-    return b.load(place(b, base, number), typ=type_ or WORD)
+    return b.load(pointer_to(b, base, number), typ=type_ or WORD)
 
 
 def write(b, base, number, value):
     """That word becomes the value."""
-    b.store(word(value), place(b, base, number))
+    b.store(word(value), pointer_to(b, base, number))
 
 
 def external(module, name, result, arguments):

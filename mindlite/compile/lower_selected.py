@@ -12,7 +12,7 @@ from .lowering import Lowering, Made, lowers
 @lowers(nonzero_indices)
 def lower_nonzero(lowering: Lowering, node: CNode) -> Made:
     x = node.args[0].abstract
-    return _selected(lowering, node, "places", x.dtype, (x.size, x.ndim), x.shape)
+    return _selected(lowering, node, "positions", x.dtype, (x.size, x.ndim), x.shape)
 
 
 @lowers(masked_select)

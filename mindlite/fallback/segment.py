@@ -39,14 +39,14 @@ def compile_segment(statements, names, global_names, source, scope, super_argume
     leaves = _Leaves(super_arguments)
     body = [leaves.visit(tree) if not expression else _Super(super_arguments).visit(tree) for tree in trees]
     names = sorted(names)
-    place = {"lineno": body[0].lineno, "col_offset": 0, "end_lineno": body[0].lineno, "end_col_offset": 0}
+    lines = {"lineno": body[0].lineno, "col_offset": 0, "end_lineno": body[0].lineno, "end_col_offset": 0}
     for statement, declared in (ast.Nonlocal, names), (ast.Global, list(global_names)):
         if declared:
-            body.insert(0, statement(declared, **place))
+            body.insert(0, statement(declared, **lines))
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    inner = ast.FunctionDef("segment", nothing, body, [], **place)
+    inner = ast.FunctionDef("segment", nothing, body, [], **lines)
     empty = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names]
-    outer = ast.FunctionDef("outside", nothing, [*empty, inner], [], **place)
+    outer = ast.FunctionDef("outside", nothing, [*empty, inner], [], **lines)
     for made in (inner, outer):
         if "type_params" in made._fields:
             setattr(made, "type_params", [])
@@ -77,7 +77,7 @@ def run_segment(node, values, namespace):
 
     A value may be Undefined, and so may a result. A name in the node's `cells` is passed as a types.CellType.
     An exception of the user's statement passes through unchanged. How the statement left is a number: 0 at its end,
-    else one more than the place of the jump in the node's `leaves`; what it returns is ABSENT where it does not.
+    else one more than the lines of the jump in the node's `leaves`; what it returns is ABSENT where it does not.
     """
     attrs = node.attrs
     cells = {}

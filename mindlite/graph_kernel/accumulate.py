@@ -111,8 +111,8 @@ def _write(graph, node, update):
         total = node.args[node.args[1] is not update]
         old = CNode(graph, dynamic_slice, (total, *starts), {"sizes": value.abstract.shape}, value.abstract, node.origin)
         value = CNode(graph, add, (old, value), {}, value.abstract, node.origin)
-        place = graph.nodes.index(node)
-        graph.nodes[place:place] = [old, value]
+        index = graph.nodes.index(node)
+        graph.nodes[index:index] = [old, value]
         graph.nodes.remove(update)
         node.args = (total, value, *starts)
     node.fn, node.args, node.attrs = write_slice, (node.args[0], value, *starts), {}

@@ -5,7 +5,7 @@
 Greedy, in program order, first over large values, then over all: a node joins the groups of its producers if the union
 is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so
 exactly) and does not compute so much again that storing would be cheaper; refusals are kept. Library operators and
-effects stay alone. An effect keeps its place relative to other effects and to every node that reads one of its
+effects stay alone. An effect keeps its source relative to other effects and to every node that reads one of its
 operands, and to nothing else. A node with several results moves together with the nodes that read them.
 
 Groups that follow one another and have nothing to do with one another are one kernel in the end (`together`), where that
@@ -276,15 +276,15 @@ class _Clusterer:
         for member in members:
             sources = []
             for arg in member.args:
-                place = number.get(id(arg))
-                if place is None:
+                source = number.get(id(arg))
+                if source is None:
                     if isinstance(arg, ValueNode) and _is_number(arg):
-                        place = constant_key(arg, self.keys)
+                        source = constant_key(arg, self.keys)
                     else:
-                        place = operands.setdefault(id(arg), -1 - len(operands))
+                        source = operands.setdefault(id(arg), -1 - len(operands))
                         if len(abstracts) < len(operands):
                             abstracts.append(arg.abstract)
-                sources.append(place)
+                sources.append(source)
             rows.append((member.fn, attributes_key(member, self.keys), member.abstract, *sources))
         results = tuple([number[id(m)] for m in self.results_of(members, number)])
         return (tuple(abstracts), tuple(rows), results), len(operands), len(results)

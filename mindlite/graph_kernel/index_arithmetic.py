@@ -142,7 +142,7 @@ class Settled(Rewriter):
     """Values with simplified indices, with comparisons of indices decided where they are always true or always false,
     and with other expressions for some loop variables.
 
-    cut   : {IndexVar: the IndexVars in its place, outer first}
+    cut   : {IndexVar: the IndexVars in its subscript, outer first}
     notes : {expression: CNode} of the values before, which move along
     """
 
@@ -183,15 +183,15 @@ def folded(expr):
     return expr
 
 
-def settled(values, places, loops, notes, indices, fewest):
-    """(values, places, loops) of a kernel, simplified, and with loops cut in two where their variable is divided.
+def settled(values, subscripts, loops, notes, indices, fewest):
+    """(values, subscripts, loops) of a kernel, simplified, and with loops cut in two where their variable is divided.
 
-    places  : for each value its index, a tuple;   indices : the Indices of the kernel
+    subscripts  : for each value its index, a tuple;   indices : the Indices of the kernel
     loops   : for each value the IndexVars around it, outer first. The outermost loop, which threads share, stays whole
               if it would be left with less than `fewest` items: what is divided there is divided once for a row
     """
     if not any(isinstance(e, BinOp) and e.fields[1].dtype is dt.int64 for e in walk(values)):
-        return values, places, loops
+        return values, subscripts, loops
     settle = Settled(indices, notes)
     values = [settle(value) for value in values]
     for _ in range(MOST_CUTS):
@@ -199,9 +199,9 @@ def settled(values, places, loops, notes, indices, fewest):
         if cut is None:
             break
         settle = Settled(indices, notes, [cut])
-        values, places = [settle(value) for value in values], [tuple(map(settle, place)) for place in places]
+        values, subscripts = [settle(value) for value in values], [tuple(map(settle, subscript)) for subscript in subscripts]
         loops = [tuple(w for v in around for w in settle.cut.get(v, (v,))) for around in loops]
-    return values, places, loops
+    return values, subscripts, loops
 
 
 def _cut(values, loops, fewest):

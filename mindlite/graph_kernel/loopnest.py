@@ -45,13 +45,13 @@ def build(graph, in_place=(), target=None):
         raise CannotFuse("the results do not share their outer axis")
     values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
               for node, (indices, _) in zip(graph.outputs, loops)]
-    values, places, loops = settled(values, [i for i, _ in loops], [kept for _, kept in loops], composer.notes, composer.indices,
-                                    target.fewest_rows)
+    values, subscripts, loops = settled(values, [i for i, _ in loops], [kept for _, kept in loops], composer.notes,
+                                        composer.indices, target.fewest_rows)
     offsets = _Offsets(values, composer.indices, target, outputs=[node.abstract for node in graph.outputs], loops=loops)
     outputs = []
-    for number, (node, place, kept, value) in enumerate(zip(graph.outputs, places, loops, values)):
+    for number, (node, subscript, kept, value) in enumerate(zip(graph.outputs, subscripts, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
-        outputs.append(Output(operand, kept, offsets.linear(operand, place), value))
+        outputs.append(Output(operand, kept, offsets.linear(operand, subscript), value))
     nest = _collapse(graph.name, target, composer, offsets, outputs)
     _share_memory(nest, in_place)
     return nest
@@ -70,7 +70,7 @@ def _share_memory(nest, in_place):
                 raise InternalError(f"{output.operand.name} cannot be written over {operand.name}: it is read elsewhere")
         if operand.dtype is not output.operand.dtype:
             raise InternalError(f"{output.operand.name} cannot be written over {operand.name}: their dtypes differ")
-    written = [nest.place(k) for k in range(len(nest.inputs), len(nest.inputs) + len(nest.outputs))]
+    written = [nest.memory_of(k) for k in range(len(nest.inputs), len(nest.inputs) + len(nest.outputs))]
     if len(set(written)) < len(written):
         raise InternalError("two results cannot be written over one parameter")
 

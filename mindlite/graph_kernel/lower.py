@@ -73,21 +73,21 @@ def lowering(graph, in_place=(), target=None):
 def _lowering_together(graph, parts, in_place, target):
     """The Lowered of parts that are one kernel; its items are units of work, and its sizes those of all parts, each
     followed by the part's extent and the units of an item."""
-    place = {node: k for k, node in enumerate((*graph.parameters, *graph.outputs))}
-    texts, places, sources, total = [], [], [], 0
+    position = {node: k for k, node in enumerate((*graph.parameters, *graph.outputs))}
+    texts, positions, sources, total = [], [], [], 0
     sizes: list = []
     for part, parameters, results in parts:
         shared = tuple((results.index(graph.outputs[o]), parameters.index(graph.parameters[p])) for o, p in in_place
                        if graph.outputs[o] in results and graph.parameters[p] in parameters)
         written, scheduled = _write(part, shared, target)
-        first = len(place) + len(sizes)
+        first = len(position) + len(sizes)
         sizes += [*written.sizes, written.extent, written.cost + 1]
         extent = first + len(written.sizes)
-        places.append(([*map(place.get, (*parameters, *results)), *range(first, extent)], extent, extent + 1))
+        positions.append(([*map(position.get, (*parameters, *results)), *range(first, extent)], extent, extent + 1))
         texts.append(written.text)
         sources.append(scheduled)
         total = total + written.extent * (written.cost + 1)
-    text = target.write_together(texts, places)
+    text = target.write_together(texts, positions)
 
     def source():
         return "\n".join(python_source(scheduled()) for scheduled in dict(zip(texts, sources)).values())

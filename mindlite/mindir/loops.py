@@ -70,7 +70,7 @@ class LoopNest:
     parallel: Any = None
     cost: Any = 1
 
-    def place(self, number: int) -> int:
+    def memory_of(self, number: int) -> int:
         """The number of the argument in whose memory argument `number` (inputs, then outputs) lies."""
         return self.in_place.get(number, number)
 

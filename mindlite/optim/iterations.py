@@ -57,10 +57,10 @@ def _from_tapes(loop, iterations):
     """{node of the body: by how much it is more than the iterations that are left}, for what it pops of a counter."""
     body, found = loop.attrs["body"], {}
     for pop in (node for node in body.nodes if node.fn is tape_pop and node.args[0] in body.parameters[:len(body.outputs)]):
-        place, parts = body.parameters.index(pop.args[0]), [node for node in body.nodes if pop in node.args]
-        below = body.outputs[place]
+        index, parts = body.parameters.index(pop.args[0]), [node for node in body.nodes if pop in node.args]
+        below = body.outputs[index]
         if below in parts and below.fn is tuple_getitem and below.attrs["index"] == 0:
-            pushed = _pushed(loop.args[place], iterations)
+            pushed = _pushed(loop.args[index], iterations)
             found.update({part: pushed[part.attrs["index"]] - 1 for part in parts
                           if part.fn is tuple_getitem and part.attrs["index"] in pushed})
     return found

@@ -143,9 +143,9 @@ def _with(p, node, items):
     if not items:
         p.execute(node.body)
         return
-    first, place = items[0], items[0].context_expr
+    first, tree = items[0], items[0].context_expr
     manager = p.evaluate(first.context_expr)
-    entered = p.add(syntax.enter_context, manager, node=place)
+    entered = p.add(syntax.enter_context, manager, node=tree)
 
     def body():
         if first.optional_vars is not None:
@@ -153,11 +153,11 @@ def _with(p, node, items):
         _with(p, node, items[1:])
 
     def final():
-        p.add(syntax.exit_context, manager, p.constant(None, place), node=place)
+        p.add(syntax.exit_context, manager, p.constant(None, tree), node=tree)
 
     def handle(exception):
-        swallowed = p.add(syntax.exit_context, manager, exception, node=place)
-        stay, p.block, _ = p.switch(swallowed, "swallowed", "again", place)
+        swallowed = p.add(syntax.exit_context, manager, exception, node=tree)
+        stay, p.block, _ = p.switch(swallowed, "swallowed", "again", tree)
         raise_again(p, exception, node)
         p.block = stay
     protect(p, node, body, handle, final)

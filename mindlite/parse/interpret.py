@@ -16,7 +16,7 @@ from .targets import item
 
 REASONS = {gast.AsyncWith: "with", gast.ClassDef: "class",
            gast.AsyncFunctionDef: "coroutine"}
-LAMBDA = -1                                  # what is left of a place to Python: the lambda that stands there
+LAMBDA = -1                                  # what is left to Python at a spot: the lambda that stands there
 if hasattr(gast, "TryStar"):                 # Python 3.11+
     REASONS[gast.TryStar] = "try"
 
@@ -65,19 +65,19 @@ def leave_statement(p, node, why):
 
 
 def why_left(p, node):
-    """Why a statement is left to Python, or None: it is the n-th around a place."""
-    for (place, n), why in p.left.items():
-        if n != LAMBDA and statements_around(p, node, place) == n + 1:
+    """Why a statement is left to Python, or None: it is the n-th around a spot."""
+    for (spot, n), why in p.left.items():
+        if n != LAMBDA and statements_around(p, node, spot) == n + 1:
             return why
     return None
 
 
-def statements_around(p, node, place):
-    """How many statements, `node` and those inside it, are around a place; 0 if `node` is not."""
+def statements_around(p, node, spot):
+    """How many statements, `node` and those inside it, are around a spot; 0 if `node` is not."""
     here = p.source.location(node, p.name)
-    if not (here.line, here.col) <= place[1:3] or not place[3:5] <= (here.end_line, here.end_col):
+    if not (here.line, here.col) <= spot[1:3] or not spot[3:5] <= (here.end_line, here.end_col):
         return 0
-    return 1 + max([statements_around(p, inner, place) for inner in _statements_in(node)], default=0)
+    return 1 + max([statements_around(p, inner, spot) for inner in _statements_in(node)], default=0)
 
 
 def _statements_in(node):

@@ -9,7 +9,7 @@
 A `Parser` walks one function's tree and keeps the block that it is writing; what each kind of tree node does stands in
 tables, EXPRESSIONS, COMPREHENSIONS and STATEMENTS. Control flow is blocks, names are resolved (`scope.py`), variables
 are values (`ssa.py`), and what a graph cannot say is one `interpret` node per statement (`interpret.py`). Every node
-knows its place in the user's file.
+knows its location in the user's file.
 """
 import inspect
 import weakref
@@ -37,7 +37,7 @@ _KINDS = ("coroutine", inspect.CO_COROUTINE), ("asynchronous generator", inspect
 def parse_function(fn, marks=()):
     """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; once per code object.
 
-    marks  : {("statement", place, n): why} the n-th statement around that place is left to Python, where it is in fn
+    marks  : {("statement", spot, n): why} the n-th statement around that spot is left to Python, where it is in fn
     raises : Refusal if fn is a coroutine function, if its source is not to be found, or if it has
              a statement that graph mode refuses
     """
@@ -50,15 +50,15 @@ def parse_function(fn, marks=()):
         return known[1][frozenset(left)]
     for kind, flag in _KINDS:
         if code.co_flags & flag:
-            place = Location(code.co_filename, code.co_firstlineno, scope=fn.__qualname__.replace("<locals>.", ""))
-            raise Refusal(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", location=place,
+            spot = Location(code.co_filename, code.co_firstlineno, scope=fn.__qualname__.replace("<locals>.", ""))
+            raise Refusal(f"{fn.__qualname__!r} is a {kind}, which cannot become a graph", location=spot,
                                    hint="call it from Python")
     source = read(fn)
     names = Names(source.tree, code.co_freevars, fn.__globals__)
     parser = Parser(source, source.tree, names, SSA(), None, source.scope, left)
     graph = parser.function()
     parser.ssa.finish()
-    graph.left = {(place, n) for place, n in left if n < statements_around(parser, source.tree, place) - 1}
+    graph.left = {(spot, n) for spot, n in left if n < statements_around(parser, source.tree, spot) - 1}
     graph.names = {name: location for name, location in parser.reads.items() if name not in names.assigned_globals()}
     key = id(code)
     if known is None or known[0]() is not code:
@@ -75,7 +75,7 @@ class Parser:
     graph  : the function's FuncGraph                block : the block being written, None after a jump (dead code)
     cells  : {Variable: node of its cell}, shared    loops, parts : the loops, the parts of `try` around, innermost last
     reads  : {global name: Location of its first use where no `except` is around}, shared
-    left   : {(place, n): why} of the statements that are left to Python
+    left   : {(spot, n): why} of the statements that are left to Python
     """
 
     def __init__(self, source, tree, names, ssa, outer, name, left):
@@ -238,7 +238,7 @@ class Parser:
             if self.ssa.may_be_undefined(value) else value
 
     def may_catch(self):
-        """Is this place in the body of a `try` with `except`, here or in a function around?"""
+        """Is this spot in the body of a `try` with `except`, here or in a function around?"""
         return any(not part.handles and part.final is None for part in self.parts) or bool(
             self.outer and self.outer.may_catch())
 

@@ -1,4 +1,4 @@
-"""Stage "read": from a Python function to its source text, its syntax tree and exact places in the user's file.
+"""Stage "read": from a Python function to its source text, its syntax tree and exact locations in the user's file.
 
 A `def` is parsed alone where its lines tell where it ends, else the whole text that it was compiled from; positions
 are those of the file either way. Where the text comes from:
@@ -68,10 +68,10 @@ class Source:
 
     def segment(self, node):
         """The text of a tree's node, its first line without indentation."""
-        place = self.location(node)
-        lines = self.lines[place.line - 1:place.end_line]
-        lines[-1] = lines[-1][:place.end_col]
-        lines[0] = lines[0][place.col:]
+        location = self.location(node)
+        lines = self.lines[location.line - 1:location.end_line]
+        lines[-1] = lines[-1][:location.end_col]
+        lines[0] = lines[0][location.col:]
         return "\n".join(lines)
 
 
@@ -115,7 +115,7 @@ def _texts(fn):
     if not lines and name.startswith("<"):
         try:
             yield name, "".join(inspect.findsource(fn)[0]), False
-        except OSError:                      # how inspect says that it has none either: on to the next place
+        except OSError:                      # how inspect says that it has none either: on to what may come next
             yield from _texts_of_main(name)
 
 

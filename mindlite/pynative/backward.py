@@ -201,16 +201,16 @@ def live_entries(tape, numbers):
 def structure(live):
     """(a hashable key of what these entries compute, the saved values, each once): `trace_tape` in Python."""
     key = []
-    places: dict = {}
+    indices: dict = {}
     saved: list = []
     for entry in live:
         reads = []
         for value in entry.saved:
-            place = places.get(id(value))
-            if place is None:
-                place = places[id(value)] = len(saved)
+            index = indices.get(id(value))
+            if index is None:
+                index = indices[id(value)] = len(saved)
                 saved.append(value)
-            reads.append(place)
+            reads.append(index)
         key.append((entry.backward.number, entry.inputs, entry.outputs, tuple(reads)))
     return tuple(key), saved
 
@@ -270,11 +270,11 @@ def flow_of(key, live, seeds, wrt, saved):
 
 
 class Recipe:
-    """What a Flow is written from: the entries without the values that they saved, of which types and places are kept."""
+    """What a Flow is written from: the entries without the values that they saved, of which types and indices are kept."""
 
     def __init__(self, live, seeds, wrt, saved):
-        places = {id(value): place for place, value in enumerate(saved)}
-        self.entries = [(entry.backward, entry.inputs, entry.outputs, [places[id(value)] for value in entry.saved])
+        indices = {id(value): index for index, value in enumerate(saved)}
+        self.entries = [(entry.backward, entry.inputs, entry.outputs, [indices[id(value)] for value in entry.saved])
                         for entry in live]
         self.saved, self.wrt = [type_of(value) for value in saved], wrt
         self.seeds = [(number, type_of(value)) for number, value in seeds]
@@ -302,7 +302,7 @@ class Recipe:
             for backward, inputs, outputs, reads in self.entries:
                 if all(cotangents.get(outputs[i]) is None for i in backward.seeds):
                     continue
-                args = [parameters[place] for place in reads]
+                args = [parameters[index] for index in reads]
                 for i, abstract in zip(backward.seeds, backward.douts):
                     dout = cotangents.pop(outputs[i], None)
                     args.append(builder.lift(zeros_like_abstract(abstract)) if dout is None else dout)

@@ -164,8 +164,8 @@ def recompute(function, *args, **kwargs):
         current_state().host_array[:] = seeded
 
         def flat(*values):
-            place = dict(zip(floats, values))
-            every = iter([place.get(i, x) for i, x in enumerate(leaves)])
+            given = dict(zip(floats, values))
+            every = iter([given.get(i, x) for i, x in enumerate(leaves)])
             return function(*map_leaves(again, lambda x: next(every) if isinstance(x, Tensor) else x), **kwargs)
         try:
             made = Recorded(flat, [leaves[i] for i in floats], {}, tuple(range(len(floats))), weights, "recompute", hooked=False)

@@ -20,7 +20,7 @@ from .kernels import can_walk
 from .tape import Entry, paused
 
 
-class PlacedEntry(Entry):
+class LocatedEntry(Entry):
     """An entry of a tape that knows the line of the forward call."""
     __slots__ = ("location",)
 
@@ -40,7 +40,7 @@ class FiniteCheck(PyNative):
         location = user_location()
         refuse_not_finite(prim.name, args, attrs, out if isinstance(out, tuple) else (out,), "", location)
         for tape, count in zip(tapes, counts):
-            tape.entries[count:] = [PlacedEntry(entry, location) for entry in tape.entries[count:]]
+            tape.entries[count:] = [LocatedEntry(entry, location) for entry in tape.entries[count:]]
         return out
 
 

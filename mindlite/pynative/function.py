@@ -106,13 +106,13 @@ def _apply(cls, args):
                             hint="return it from forward")
     known = {id(a) for a in args} - dirty
     outs = [_own(x) if id(x) in known or isinstance(x, Parameter) else x for x in results]
-    places = [i for i, x in enumerate(outs) if isinstance(x, Tensor) and id(results[i]) not in constant_ids]
+    indices = [i for i, x in enumerate(outs) if isinstance(x, Tensor) and id(results[i]) not in constant_ids]
     inputs = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
 
     def run(saved, douts):
         ctx.saved_tensors, found = tuple(saved), iter(douts)
         every: list = [None] * len(outs)
-        for i in places:
+        for i in indices:
             if is_float(outs[i]):
                 every[i] = next(found)
         if ctx._materialize:
@@ -120,7 +120,7 @@ def _apply(cls, args):
                      for x, dout in zip(outs, every)]
         given = cls.backward(ctx, *every)
         return _gradients_of(cls.__name__ + ".backward", args, given)
-    enter_python([a for _, a in inputs], [outs[i] for i in places], ctx.saved_tensors, run,
+    enter_python([a for _, a in inputs], [outs[i] for i in indices], ctx.saved_tensors, run,
                  materialize=ctx._materialize)
     return tuple(outs) if isinstance(value, tuple) else outs[0]
 

@@ -48,7 +48,7 @@ _lock = new_lock()
 
 
 def call_compiled(jit_function, args, kwargs):
-    """jit_function(*args, **kwargs), recorded where a gradient is being made; errors get a place: the caller's."""
+    """jit_function(*args, **kwargs), recorded where a gradient is being made; errors get a location: the caller's."""
     start = time.perf_counter() if is_heard() else None
     try:
         if here.state.tapes:
@@ -302,15 +302,15 @@ def part(joint, graph, wrt, seeds, updates):
     reads = [node for node in [*joint.parameters[:n], *joint.nodes] if node in needed and node not in late]
     if any(not isinstance(node.abstract, (AbstractAny, AbstractScalar, AbstractTensor)) for node in reads):
         return None
-    places = {p: ("in", i) for i, p in enumerate(joint.parameters[:n])}
+    sources = {p: ("in", i) for i, p in enumerate(joint.parameters[:n])}
     for i, node in enumerate(joint.outputs[:outputs]):
         if i in seeds and i not in updates and not isinstance(node, ValueNode):
-            places.setdefault(node, ("out", i))
+            sources.setdefault(node, ("out", i))
     rest = FuncGraph(joint.name)
     rest.nodes = [node for node in joint.nodes if node in late and node in needed]
     reads += [constant(symbol.dim) for symbol in sizes_between(joint, late, rest, [*reads, *joint.parameters[n:]])]
-    extra = [node for node in reads if node not in places]
-    places.update({node: ("extra", k) for k, node in enumerate(extra)})
+    extra = [node for node in reads if node not in sources]
+    sources.update({node: ("extra", k) for k, node in enumerate(extra)})
     forward = FuncGraph(graph.name, graph.origin)
     env = [forward.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters[:n]]
     early = FuncGraph(graph.name)
@@ -323,7 +323,7 @@ def part(joint, graph, wrt, seeds, updates):
     rest.parameters = [*reads, *joint.parameters[n:]]
     rest.set_outputs(ends, make_tuple)
     back.set_outputs(inline(back, rest, [*made, *douts]), make_tuple)
-    return drop_dead_nodes(forward), len(extra), [places[node] for node in reads], optimise(back)
+    return drop_dead_nodes(forward), len(extra), [sources[node] for node in reads], optimise(back)
 
 
 def sizes_between(joint, late, rest, shown):

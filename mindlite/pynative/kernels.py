@@ -151,11 +151,11 @@ class Compiled:
         self.executable = Executable(self.lowered.program)
         self.inputs, self.known = [p.abstract for p in fused.parameters], _KnownCalls()
         symbols: dict = {}
-        for place, abstract in enumerate(self.inputs):
+        for index, abstract in enumerate(self.inputs):
             for axis, size in enumerate(abstract.shape) if isinstance(abstract, AbstractTensor) else (
                     (None, getattr(abstract, "dim", None)),):
                 if lone_symbol(size) is not None:
-                    symbols.setdefault(lone_symbol(size), (place, axis))
+                    symbols.setdefault(lone_symbol(size), (index, axis))
         self.plan = CallPlan(self.executable, self.lowered, fused, fused.parameters, symbols)
         self.can_be_known = not self.plan.why_not_known() and all(kind == "param" for kind, _ in self.plan.results)
 

@@ -55,7 +55,7 @@ class Installed:
 
     def planned(self):
         """How many calls machine code has made by plans of operators."""
-        return int(self.module.table[self.module.place["PLANNED"]])
+        return int(self.module.table[self.module.offset["PLANNED"]])
 
     def teach(self, function):
         """Machine code hands to `function` what it does not know of operators."""
@@ -106,7 +106,7 @@ def install():
         "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
         "COUNT": tape["count"], "NAMED": tape["named"], "USED": tape["used"], "NATIVE": native["native"],
         "PLANS_OF": native["plans"],
-        **{f"ENTRY_{name.upper()}": place for name, place in entry.items()},
+        **{f"ENTRY_{name.upper()}": offset for name, offset in entry.items()},
         "OP_FORWARD": 0, "OP_REFLECTED": 8, "OP_INPUTS": 16, "OP_PLANS": 24, "OP_ROWS": 32, "ROW": 8 * _ROW,
         **{f"ROW_{name}": 8 * i for i, name in enumerate(("IN", "OUT", "LOOP", "DATA", "FORM", "STEP", "MADE", "LIMIT",
                                                           "TAPED"))},
@@ -126,8 +126,8 @@ def install():
     text = source_of(layouts.__file__, "array_code") + source_of(
         __file__, "native_code", "native_tape", "native_calls", "native_plans") + "".join(
         f"\n\ndef method{name}(self, other):\n    return {'_reflected' if reflected else '_method'}"
-        f"(address.OPERATORS + {8 * place}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
-        for name, (place, prim, reflected) in methods.items())
+        f"(address.OPERATORS + {8 * offset}, self, {'other' if len(prim.inputs) == 2 else 0})\n"
+        for name, (offset, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
                               "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION", "TUPLE",
                               "PLANNED", "TEXT"), 1),
@@ -139,23 +139,23 @@ def install():
         module.set(name, id(thing))
     module.set("NEW_ARRAY", new_array)
     for i, prim in enumerate(prims):
-        start = module.place["OPERATORS"] + i * size
+        start = module.offset["OPERATORS"] + i * size
         module.table[start:start + _HEAD] = 0, 0, len(prim.inputs), module.word("PLANS") + 8 * _PLANS * i, 0
     module.keep = [Primitive.__call__]
     setattr(Primitive, "__call__", layouts.method_descriptor(
         Primitive, "__call__", module.address("call_primitive"), layouts.VARARGS_FAST | layouts.KEYWORDS,
         "($self, /, *args, **attrs)"))
     for i, prim in enumerate(prims):
-        prim.native = module.start + 8 * (module.place["OPERATORS"] + i * size)
-    for name, (place, prim, reflected) in methods.items():
-        module.table[module.place["OPERATORS"] + place + reflected] = id(getattr(Tensor, name))
+        prim.native = module.start + 8 * (module.offset["OPERATORS"] + i * size)
+    for name, (offset, prim, reflected) in methods.items():
+        module.table[module.offset["OPERATORS"] + offset + reflected] = id(getattr(Tensor, name))
         module.keep.append(getattr(Tensor, name))
         two = len(prim.inputs) == 2
         setattr(Tensor, name, layouts.method_descriptor(
             Tensor, name, module.address(f"method{name}"), layouts.ONE_ARGUMENT if two else layouts.NO_ARGUMENTS,
             "($self, other, /)" if two else "($self, /)"))
-    places = {prim: module.place["OPERATORS"] + i * size for i, prim in enumerate(prims)}
-    return Installed(module, places)
+    offsets = {prim: module.offset["OPERATORS"] + i * size for i, prim in enumerate(prims)}
+    return Installed(module, offsets)
 
 
 def offer(operation):

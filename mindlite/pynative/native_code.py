@@ -57,8 +57,8 @@ def _row_of(operator, dtype):
     return 0
 
 
-def _element_of(value, form, place):
-    """1 if the Python number `value` is an element, which is then at `place`; 0 if not."""
+def _element_of(value, form, to):
+    """1 if the Python number `value` is an element, which is then at `to`; 0 if not."""
     kind = load(value, at.TYPE)
     if kind == this.FLOAT:
         bits = load(value, at.DOUBLE)
@@ -70,7 +70,7 @@ def _element_of(value, form, place):
         if form == 32 and (number > 2147483647 or number < -2147483648):
             return 0
         if form >= 32:                                       # integers of so many bits
-            store(place, 0, number)
+            store(to, 0, number)
             return 1
         if number > 9007199254740992 or number < -9007199254740992:
             return 0
@@ -81,10 +81,10 @@ def _element_of(value, form, place):
         single = to_single(bits)
         if single & 0x7f800000 == 0x7f800000:                # too large: NumPy has a word to say
             return 0
-        store(place, 0, single)
+        store(to, 0, single)
         return 1
     if form == 2:
-        store(place, 0, bits)
+        store(to, 0, bits)
         return 1
     return 0
 

@@ -9,7 +9,7 @@ OPLAN_HOT, the call that Python is to see; OPLAN_BACKWARD, an object or 0; OPLAN
 OPLAN_GIVEN, how many Tensors; behind it the positions of these, then the names.
 
 A key is one of: A_TENSOR, class, dtype, rank, sizes; AN_INT, value; A_FLOAT, bits; AN_OBJECT, address; A_TEXT, address;
-SOME_INTS, count, values. The place of a plan is the hash times SPREAD, of which the highest bits count (Knuth 6.4).
+SOME_INTS, count, values. The slot of a plan is the hash times SPREAD, of which the highest bits count (Knuth 6.4).
 """
 # flake8: noqa: F821    the names of low Python
 # mypy: ignore-errors
@@ -219,10 +219,10 @@ def _operate_by_plan(slots, state, args, count, names):
     if load(plan, at.OPLAN_COUNT) != count or load(plan, at.OPLAN_NAMED) != named or load(plan, at.OPLAN_MASK) != mask:
         return 0
     given = load(plan, at.OPLAN_GIVEN)
-    place = plan + at.OPLAN_GIVEN + 8
+    positions = plan + at.OPLAN_GIVEN + 8
     i = 0
     while i < named:
-        if load(names + i * 8, at.ITEMS) != load(place + (given + i) * 8):
+        if load(names + i * 8, at.ITEMS) != load(positions + (given + i) * 8):
             return 0
         i += 1
     if _fits(load(plan, at.OPLAN_KEYS), args, total) == 0:
@@ -235,7 +235,7 @@ def _operate_by_plan(slots, state, args, count, names):
     tensors = stack(16)
     i = 0
     while i < given:
-        store(tensors + i * 8, 0, load(args + load(place + i * 8) * 8))
+        store(tensors + i * 8, 0, load(args + load(positions + i * 8) * 8))
         i += 1
     function = load(plan, at.OPLAN_FUNCTION)
     backward = load(plan, at.OPLAN_BACKWARD)

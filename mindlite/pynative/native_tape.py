@@ -11,7 +11,7 @@ def trace_tape(self, args, count):
     with these numbers depend, what they saved, each once) or None. See backward.py.
 
     The key has for each of these entries, last first: the Backward, the counts, the numbers of inputs and results (-1 for
-    None), the places of what it reads among what is saved."""
+    None), the table of what it reads among what is saved."""
     entries = load(args)
     wanted = load(args, 8)
     total = load(entries, at.SIZE)
@@ -57,14 +57,14 @@ def trace_tape(self, args, count):
     slots = 8
     while slots < 2 * reads:
         slots = slots * 2
-    places = api.PyMem_Calloc(2 * slots, 8)                  # a hash table: (object, its place)
+    table = api.PyMem_Calloc(2 * slots, 8)                  # a hash table: (object, its index)
     key = api.PyBytes_FromStringAndSize(0, words * 8)
     saved = api.PyList_New(0)
     made = api.PyTuple_New(2)
-    if places == 0 or key == 0 or saved == 0 or made == 0:
+    if table == 0 or key == 0 or saved == 0 or made == 0:
         if api.PyErr_Occurred() == 0:
             api.PyErr_NoMemory()
-        api.PyMem_Free(places)
+        api.PyMem_Free(table)
         api.PyMem_Free(alive)
         api.Py_DecRef(key)
         api.Py_DecRef(saved)
@@ -99,17 +99,17 @@ def trace_tape(self, args, count):
             while i < load(kept, at.SIZE):
                 value = load(kept + i * 8, at.ITEMS)
                 slot = (value >> 4) & (slots - 1)
-                while load(places + slot * 16) != 0 and load(places + slot * 16) != value:
+                while load(table + slot * 16) != 0 and load(table + slot * 16) != value:
                     slot = (slot + 1) & (slots - 1)
-                if load(places + slot * 16) == 0:
-                    store(places + slot * 16, 0, value)
-                    store(places + slot * 16, 8, load(saved, at.SIZE))
+                if load(table + slot * 16) == 0:
+                    store(table + slot * 16, 0, value)
+                    store(table + slot * 16, 8, load(saved, at.SIZE))
                     failed = failed | api.PyList_Append(saved, value)
-                store(to, 0, load(places + slot * 16, 8))
+                store(to, 0, load(table + slot * 16, 8))
                 to += 8
                 i += 1
         n -= 1
-    api.PyMem_Free(places)
+    api.PyMem_Free(table)
     api.PyMem_Free(alive)
     store(made, at.ITEMS, key)
     store(made, at.ITEMS + 8, saved)
@@ -121,16 +121,16 @@ def trace_tape(self, args, count):
 
 def _mark(alive, count, number):
     """Mark the value with a number, a Python int; 0 if there is no such value."""
-    place = api.PyLong_AsLongLong(number)
-    if place < 0 or place >= count:
+    index = api.PyLong_AsLongLong(number)
+    if index < 0 or index >= count:
         return 0
-    store(alive + place * 8, 0, 1)
+    store(alive + index * 8, 0, 1)
     return 1
 
 
 def _is_marked(alive, count, number):
-    place = api.PyLong_AsLongLong(number)
-    return 0 <= place and place < count and load(alive + place * 8) != 0
+    index = api.PyLong_AsLongLong(number)
+    return 0 <= index and index < count and load(alive + index * 8) != 0
 
 
 def _nothing():

@@ -170,17 +170,17 @@ class GraphOperation:
 
     def run_elsewhere(self, arrays):
         """`run`, compiled for where the arrays lie."""
-        places = tuple([a.device if type(a) is DeviceArray else None for a in arrays])
-        device = next(filter(None, places))
+        devices = tuple([a.device if type(a) is DeviceArray else None for a in arrays])
+        device = next(filter(None, devices))
         known = _elsewhere.setdefault(self, {})
-        if places not in known:
+        if devices not in known:
             with Stage("backward", user_location):
                 graph = clone(self.graph)
-                for p, place in zip(graph.parameters, places):
-                    if place is not None:
-                        p.abstract = p.abstract.on(place)
-                known[places] = Compiled(graph, device=device)
-        return [moved(out, device) if isinstance(out, np.ndarray) else out for out in known[places].run(arrays)]
+                for p, where in zip(graph.parameters, devices):
+                    if where is not None:
+                        p.abstract = p.abstract.on(where)
+                known[devices] = Compiled(graph, device=device)
+        return [moved(out, device) if isinstance(out, np.ndarray) else out for out in known[devices].run(arrays)]
 
     def compile(self):
         """From now on run as one compiled Flow."""

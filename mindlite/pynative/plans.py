@@ -130,7 +130,7 @@ def key_of(value):
 
 
 def slot_of(kinds, mask):
-    """The place of a plan in the table: as `_hash_of` in native_plans.py."""
+    """The slot of a plan in the table: as `_hash_of` in native_plans.py."""
     mixed = len(kinds)
     for kind, value in kinds:
         if kind == "tensor":
@@ -154,7 +154,7 @@ def learn(operation, given, named, args, attrs):
         raise Unplanned("it does more than compute, or takes many arguments")
     if any(isinstance(value, Tensor) for value in named.values()):
         raise Unplanned("a Tensor by name")
-    tensors = [(place, value) for place, value in enumerate(given) if isinstance(value, Tensor)]
+    tensors = [(index, value) for index, value in enumerate(given) if isinstance(value, Tensor)]
     used = [a for a in args if isinstance(a, Tensor)]
     if not tensors and "creation" not in prim.traits:
         raise Unplanned("no Tensor among its operands")
@@ -167,7 +167,7 @@ def learn(operation, given, named, args, attrs):
         kinds.append(kind)
     tape = here.state.tapes[0] if here.state.tapes else None
     numbers = [tape.number(value) if tape is not None and isinstance(value, Tensor) else None for value in given]
-    mask = sum(1 << place for place, number in enumerate(numbers) if number is not None)
+    mask = sum(1 << index for index, number in enumerate(numbers) if number is not None)
     slot, keys = slot_of(kinds, mask), np.array(words, np.int64)
     with _lock:
         plans = _plans.get(prim) or _plans.setdefault(prim, Plans(prim))
@@ -176,13 +176,13 @@ def learn(operation, given, named, args, attrs):
             consider_kernel(found, args)
             return
         operation.plans += 1
-        places = [place for place, _ in tensors]
+        indices = [index for index, _ in tensors]
         function = function_of(operation, args, attrs)
         backward, record, kept = recorded(operation, args, tensors, mask)
         names = list(named)
         head = [len(given), len(named), mask, keys.ctypes.data, id(function), 0, 0,
                 OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN, id(backward) if backward else 0,
-                record.ctypes.data, len(places), *places, *map(id, names)]
+                record.ctypes.data, len(indices), *indices, *map(id, names)]
         plans.put(slot, OperatorPlan(operation, np.array(head, np.int64), keys, record,
                                      (function, backward, kept, given_objects(given, named), names, operation)))
 
@@ -198,9 +198,9 @@ def recorded(operation, args, tensors, mask):
     nothing = None, np.zeros(1, np.int64), None
     if not mask or not operation.differentiable:
         return nothing
-    positions = iter([place for place, _ in tensors])
-    place_of = {i: next(positions) for i, a in enumerate(args) if isinstance(a, Tensor)}
-    wrt = tuple([i for i, place in place_of.items() if mask >> place & 1 and args[i].host_array.dtype.kind != "b"])
+    positions = iter([index for index, _ in tensors])
+    index_of = {i: next(positions) for i, a in enumerate(args) if isinstance(a, Tensor)}
+    wrt = tuple([i for i, index in index_of.items() if mask >> index & 1 and args[i].host_array.dtype.kind != "b"])
     if not wrt:
         return nothing
     backward = operation.backward(wrt)
@@ -210,14 +210,14 @@ def recorded(operation, args, tensors, mask):
     for kind, i in backward.saved:
         if kind == "out":
             saved.append(("A_RESULT", i))
-        elif i in place_of:
-            saved.append(("AN_ARGUMENT", place_of[i]))
+        elif i in index_of:
+            saved.append(("AN_ARGUMENT", index_of[i]))
         else:
             kept.append(Tensor.wrap(np.asarray(args[i])) if isinstance(args[i], (np.ndarray, np.generic)) else args[i])
             saved.append(("AN_OBJECT", id(kept[-1])))
     order = {i: n for n, i in enumerate(sorted(backward.seeds))}
     outputs = [("RESULT_NUMBER", order[i]) if i in order else ("AN_OBJECT", id(None)) for i in range(len(operation.outs))]
-    return backward, native.record_of([("INPUT_NUMBER", place_of[i]) for i in backward.wrt], outputs, saved), kept
+    return backward, native.record_of([("INPUT_NUMBER", index_of[i]) for i in backward.wrt], outputs, saved), kept
 
 
 def function_of(operation, args, attrs):
@@ -226,7 +226,7 @@ def function_of(operation, args, attrs):
     if prim in WRITE_BACK and isinstance(args[0], Tensor):
         rest = args[1:]
         if any(isinstance(a, Tensor) for a in rest):
-            raise Unplanned("a view whose place is a Tensor")
+            raise Unplanned("a view whose index is a Tensor")
 
         def view(tensor):
             made = wrap(compute(tensor.host_array, *rest, **attrs))
@@ -239,12 +239,12 @@ def function_of(operation, args, attrs):
         function = plain
     else:
         pattern = [None if isinstance(a, Tensor) else a for a in args]
-        places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
 
         def filled(*tensors):
             arrays = pattern.copy()
-            for place, tensor in zip(places, tensors):
-                arrays[place] = tensor.host_array
+            for index, tensor in zip(indices, tensors):
+                arrays[index] = tensor.host_array
             return wrap(compute(*arrays, **attrs))
         function = filled
     if "composite" not in prim.traits:

@@ -48,7 +48,7 @@ class Tape:
 
     def __init__(self):
         self.entries, self.count = [], 0
-        self.owners, self.owned = {}, 0     # owner_of(saved array): [(entry, place)], of the first `owned` entries
+        self.owners, self.owned = {}, 0     # owner_of(saved array): [(entry, index)], of the first `owned` entries
         self.hooks = {}                     # number: {..: function of the value's gradient}, the Tensor's own table
         self.named = {}                     # id: (Parameter, number); threads share Parameters, so no slot is used
         self.used = None                    # [(Parameter, number)] of those that are watched when they are first used
@@ -104,34 +104,34 @@ class Tape:
     def protect(self, array, tapes):
         """`array` is about to be overwritten: what was saved of its memory is copied first."""
         for entry in self.entries[self.owned:]:
-            for place, value in enumerate(entry.saved):
+            for index, value in enumerate(entry.saved):
                 if isinstance(value, Tensor):
-                    self.owners.setdefault(owner_of(value.elements), []).append((entry, place))
+                    self.owners.setdefault(owner_of(value.elements), []).append((entry, index))
         self.owned = len(self.entries)
         self._copy(self.owners.pop(owner_of(array), ()), tapes)
 
     def keep(self):
         """The tape outlives its function: Parameters, which will be trained, and views are copied where they are saved; other
         Tensors when they are written."""
-        self._copy([(entry, place) for entry in self.entries for place, value in enumerate(entry.saved)
+        self._copy([(entry, index) for entry in self.entries for index, value in enumerate(entry.saved)
                     if isinstance(value, Tensor) and (type(value) is not Tensor or is_view(value.elements)
                                                       or ROOT in value.__dict__)],
                    (*here.state.tapes, self))
         with _keeping:
             _kept.add(self)
 
-    def _copy(self, places, tapes):
-        """Replace the saved values at these (entry, place) by copies of their own, with the same numbers."""
+    def _copy(self, indices, tapes):
+        """Replace the saved values at these (entry, index) by copies of their own, with the same numbers."""
         copies = {}
-        for entry, place in places:
-            tensor = entry.saved[place]
+        for entry, index in indices:
+            tensor = entry.saved[index]
             if id(tensor) not in copies:
                 copy = copies[id(tensor)] = Tensor.of_elements(copied(tensor.elements))
                 for tape in tapes:
                     number = tape.number(tensor)
                     if number is not None:
                         tape.set_number(copy, number)
-            entry.saved = (*entry.saved[:place], copies[id(tensor)], *entry.saved[place + 1:])
+            entry.saved = (*entry.saved[:index], copies[id(tensor)], *entry.saved[index + 1:])
 
     def clear(self):
         """Forget the entries, and with them the saved values."""

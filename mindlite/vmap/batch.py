@@ -1,4 +1,4 @@
-"""One graph, batched: node by node, with the place of the batch axis in every value (None where it has none)."""
+"""One graph, batched: node by node, with the position of the batch axis in every value (None where it has none)."""
 from ..common.dim import symbols_of
 from ..common.errors import ShapeError
 from ..common.events import emit as announce
@@ -113,8 +113,8 @@ class Batch:
             out, dim = vmap_rule[prim](args, dims, self.size, **attrs)
             if not isinstance(node.abstract, AbstractTuple):
                 return self.builder.lift(out), dim
-            places = dim if isinstance(dim, (tuple, list)) else [dim] * len(out)
-            return [(self.builder.lift(x), d) for x, d in zip(out, places)]
+            axes = dim if isinstance(dim, (tuple, list)) else [dim] * len(out)
+            return [(self.builder.lift(x), d) for x, d in zip(out, axes)]
         if prim in expand_rule:
             element = typed(lambda *xs: expand_rule[prim](*xs, **attrs), *kinds, name=prim.name)
             made = Batch(element, self.size, self.control, self.calls).emit(args, dims)

@@ -4,7 +4,7 @@
     while_loop(s; c, b), c(s) mapped       a = c(s);  while any(a):  s = where(a, vmap b(lent(a, s)), s);  a = c(s)
     call(x; g)                             call(x; vmap g), one for each choice of mapped operands, so recursion ends
 
-What is lent stands in `lending.py`. A side of a branch in which a loop is runs if any element wants it.
+What is lent stands in `masking.py`. A side of a branch in which a loop is runs if any element wants it.
 
 A tape holds every tensor with its batch axis in front, mapped or not, so that who pops knows what was pushed; only
 integers and bools without axes (counts, predicates) and what Python code has recorded stand on it as they are, and must

@@ -3,7 +3,7 @@
     f(x: f32[3], w: f32[3]):  a = x * w;  return reduce_sum(a)
     vmap f, in_axes (0, None):  (x: f32[B, 3], w: f32[3]):  a = x * w;  return reduce_sum(a, axis=1)
 
-Each node goes through its operator's batching rule with the place of the batch axis in every operand (the design of
+Each node goes through its operator's batching rule with the position of the batch axis in every operand (the design of
 JAX's autodidax); nodes that no mapped operand reaches stay as they are. Control flow that depends on the mapped axis
 is masked: both sides of a branch run and `where` chooses, a loop turns while any element wants to. An operator without
 a rule, and what cannot be masked (effects, recursion, tapes under a predicate of each element), runs in a loop over
@@ -27,7 +27,7 @@ def vmap_graph(graph, in_axes, out_axes, size):
     """The graph that maps `graph` over an axis of its operands.
 
     in_axes : per parameter the mapped axis of the operand, None for an operand that all elements share
-    out_axes: per output the place of the mapped axis in the result, None for an output that does not depend on it
+    out_axes: per output the position of the mapped axis in the result, None for an output that does not depend on it
     size    : of the mapped axis, an int or a Dim
     raises  : ValueRangeError for an axis that a result does not have,
               ArgumentError where an output that depends on the mapped axis has out_axes None, ShapeError where a result

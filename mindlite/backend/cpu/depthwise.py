@@ -25,7 +25,7 @@ from .scratch import borrow, give_back
 from .tile import folded, multiply_add, spread, tile_shape
 
 VECTORS, TAPS = 8, 9                                # vectors of results, and sums of the weights' gradient, at a time
-ENTRY = 3                                           # numbers of a vector: where it reads, its place, how many lanes
+ENTRY = 3                                           # numbers of a vector: where it reads, its position, how many lanes
 
 
 @dataclass
@@ -199,11 +199,11 @@ def write_depthwise(target, kind, dtype, finish=""):
                     count = f.minimum(plane.high - i, lines.high)
                     lines.fetch(0, left.at(item * s.image), i, count)
                     with f.loop(0, s.og) as m:
-                        place = (item * s.og + m) * s.plane + i * s.ow
+                        position = (item * s.og + m) * s.plane + i * s.ow
                         f.call(sums, s.taps, weights.at(m * s.taps).address, lines.offsets.address, lines.lines.address,
-                               out.at(place).address, lines.entries.address, count * lines.vectors, (s.oh - i) * s.ow)
+                               out.at(position).address, lines.entries.address, count * lines.vectors, (s.oh - i) * s.ow)
                         if rest.steps:
-                            rest.line(place, count * s.ow, g * s.og + m)
+                            rest.line(position, count * s.ow, g * s.og + m)
             else:
                 douts, dx = left.at(item * s.og * s.plane), out.at(item * s.image)
                 with f.choose(are_finite(f, weights, s.og * s.taps)) as (then, other):
@@ -236,14 +236,14 @@ def add_tap_by_tap(f, s, douts, weights, dx):
             f.loop(0, s.oh, iterations="rare") as i, f.loop(0, s.ow, iterations="rare") as j:
         y, x = i * s.sh + p * s.dh - s.top, j * s.sw + q * s.dw - s.left
         with f.when((y >= 0) & (y < s.h) & (x >= 0) & (x < s.w)):
-            place = y * s.w + x
-            dx[place] = dx[place] + douts[m * s.plane + i * s.ow + j] * weights[(m * s.kh + p) * s.kw + q]
+            position = y * s.w + x
+            dx[position] = dx[position] + douts[m * s.plane + i * s.ow + j] * weights[(m * s.kh + p) * s.kw + q]
 
 
 def write_sums(module, dtype):
     """sums(depth, weights, offsets, lines, out, entries, number, room): for each vector of the entries,
 
-        out[place ..] = sum over k < depth of weights[k] lines[read + offsets[k] ..]
+        out[position ..] = sum over k < depth of weights[k] lines[read + offsets[k] ..]
 
     room : elements from `out` to the end of its plane. What a line's last vector writes behind it, the next line overwrites
     """
@@ -319,8 +319,8 @@ def write_products(module, dtype):
                      for t in range(TAPS)]                                   # the last one again, and thrown away
 
             def step(v, totals):
-                place = build.mul(v, ir.Constant(I64, ENTRY))
-                read = build.load(build.gep(entries.ir, [place], source_etype=I64), typ=I64)
+                position = build.mul(v, ir.Constant(I64, ENTRY))
+                read = build.load(build.gep(entries.ir, [position], source_etype=I64), typ=I64)
                 row = build.load(build.gep(rows.ir, [build.mul(v, ir.Constant(I64, lanes))], source_etype=element),
                                  typ=vector, align=size)
                 for base, total in zip(bases, totals):

@@ -13,7 +13,7 @@ from .patches import channels_at_once, load_vector, store_vector
 from .scratch import give_back
 from .tile import external_tile, tile_shape
 
-ENTRY = 3                                           # numbers of a vector: where it reads, its place, how many pixels
+ENTRY = 3                                           # numbers of a vector: where it reads, its position, how many pixels
 
 
 class Direct:
@@ -22,7 +22,7 @@ class Direct:
     write_memory : f, bytes -> address; ends the kernel if there is none
     rows         : of the result, at most;   taps, least: of the grids, at most and at least
     widest, span : the grid's width at most; how far the taps are from each other, (rows, columns)
-    step         : between the places of neighbours
+    step         : between neighbours
     """
 
     def __init__(self, f, module, dtype, rows, taps, least, widest, span, write_memory, step=1):
@@ -72,7 +72,7 @@ class Direct:
                     self.multiply(v, number, rows, some, packed + rows * k0 * self.dtype.itemsize, result, plane,
                                   f.convert(k0 > 0, I64))
             if finish is not None:
-                finish.write(grid.place(n, i, j), count, groups * rows, plane)
+                finish.write(grid.position(n, i, j), count, groups * rows, plane)
             at.set(begin + count)
             again(begin + count < last)
 
@@ -100,7 +100,7 @@ class Direct:
             line, x = at // grid.width, at % grid.width
             some = f.minimum(f.minimum(grid.width - x, lanes), count - done.get())
             entry = self.entries.at(made.get() * ENTRY)
-            entry[0], entry[1], entry[2] = line * self.pitch + x, grid.place(n, i + line, x), some
+            entry[0], entry[1], entry[2] = line * self.pitch + x, grid.position(n, i + line, x), some
             made.set(made.get() + 1)
             done.set(done.get() + some)
             again(done.get() < count)
@@ -125,10 +125,10 @@ class Direct:
         """The vectors from `first` on that the tile takes at once."""
         f, size, lanes = self.f, self.dtype.itemsize, self.shape.lanes
         if isinstance(self.step, int):
-            self.aim_strip(first, number, lambda v, place: result + place * size)
+            self.aim_strip(first, number, lambda v, position: result + position * size)
             f.call(self.tile, rows, depth, weights, self.offsets.address, self.strip.address, plane, add)
             return
-        self.aim_strip(first, number, lambda v, place: self.spare + v * lanes * size)
+        self.aim_strip(first, number, lambda v, position: self.spare + v * lanes * size)
         f.call(self.tile, rows, depth, weights, self.offsets.address, self.strip.address, self.shape.columns, 0)
         line, from_ = f.array(self.dtype, result), f.array(self.dtype, self.spare)
         with f.choose(add.equals(0)) as (then, other):
@@ -136,9 +136,9 @@ class Direct:
                 with branch, f.loop(0, f.minimum(number - first, self.shape.vectors), iterations="rare") as v:
                     entry = self.entries.at((first + v) * ENTRY)
                     with f.loop(0, rows) as r, f.loop(0, entry[2], iterations="rare") as q:
-                        place = entry[1] + r * plane + q * self.step
+                        position = entry[1] + r * plane + q * self.step
                         value = from_[r * self.shape.columns + v * lanes + q]
-                        line[place] = line[place] + value if more else value
+                        line[position] = line[position] + value if more else value
 
     def aim_strip(self, first, number, target):
         """Fill the strip for the tile; a vector that there is not counts no lanes."""

@@ -38,16 +38,17 @@ class Finish:
         self.out, self.bias, self.residual = f.array(dtype, f.arg(first)), arrays.get("bias"), arrays.get("residual")
         self.arguments, self.lanes = first + 1 + len(arrays), tile_shape(dtype, f.module.target).lanes
 
-    def write(self, place, count, channels, plane):
-        """Finish `count` neighbours from element `place` on, and those of the other channels, `plane` elements apart."""
+    def write(self, position, count, channels, plane):
+        """Finish `count` neighbours from element `position` on, and those of the other channels, `plane` elements apart."""
         if self.steps:
             with self.f.loop(0, channels) as channel:
-                self.line(place + channel * plane, count, channel)
+                self.line(position + channel * plane, count, channel)
 
-    def line(self, place, count, channel):
-        """Finish `count` neighbours from element `place` on, of one channel."""
+    def line(self, position, count, channel):
+        """Finish `count` neighbours from element `position` on, of one channel."""
         f, lanes, one = self.f, self.lanes, None if self.bias is None else self.bias[channel].ir
-        out, more, bias = self.out.at(place), None if self.residual is None else self.residual.at(place), self.spread(channel)
+        out, bias = self.out.at(position), self.spread(channel)
+        more = None if self.residual is None else self.residual.at(position)
         whole = count // lanes * lanes
         with f.loop(0, whole, lanes, iterations="rare") as q:
             residual = None if more is None else load_whole(f, more.at(q), lanes)

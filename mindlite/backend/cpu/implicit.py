@@ -47,15 +47,15 @@ def write_pack(target, kind, dtype):
             source = f.array(dtype, f.arg(0)).at(g * s.og * s.cg * s.taps)
             packed = f.array(dtype, f.arg(1)).at(g * s.og * s.cg * s.taps)
 
-            def pack(length, base, place, taps):
-                """Rows first.. of the matrix [rows, length] at `base`: source[place(row, k)]."""
+            def pack(length, base, position, taps):
+                """Rows first.. of the matrix [rows, length] at `base`: source[position(row, k)]."""
                 with f.loop(0, length, f.maximum(channels_at_once(f, taps) * taps, 1)) as k0:
                     some = f.minimum(length - k0, channels_at_once(f, taps) * taps)
                     target = packed.at(base + rows * k0 + first * some)
                     with f.loop(0, height) as r:
-                        place_of = place(first + r)
+                        position_of = position(first + r)
                         with f.loop(0, some, iterations="few") as k:
-                            target[k * height + r] = source[place_of(k0 + k)]
+                            target[k * height + r] = source[position_of(k0 + k)]
             if forward:
                 pack(depth * s.taps, 0, lambda row: lambda k: row * s.cg * s.taps + k, s.taps)
             else:
@@ -213,8 +213,8 @@ class Product:
                 add = f.convert(k0 > 0, I64)
                 with f.loop(0, count, width) as j:
                     columns = f.minimum(count - j, width)
-                    begin = block.places[j]
-                    joined = (block.places[j + columns - 1] - begin).equals(columns - 1)
+                    begin = block.positions[j]
+                    joined = (block.positions[j + columns - 1] - begin).equals(columns - 1)
                     weights, lanes = packed + rows * k0 * size, self.shape.lanes
                     target = f.select(joined, result + begin * size, self.spare)
                     for v in range(self.shape.vectors):
@@ -226,21 +226,21 @@ class Product:
                             f.call(self.tile, rows, some, weights, self.offsets.address, self.strip.address, plane, add)
                         with other:
                             f.call(self.tile, rows, some, weights, self.offsets.address, self.strip.address, width, 0)
-                            self.scatter(f.array(dtype, result), block.places.at(j), rows, columns, plane, add)
+                            self.scatter(f.array(dtype, result), block.positions.at(j), rows, columns, plane, add)
             if finish is not None:
                 with f.loop(0, block.number.get()) as r:
-                    finish.write(block.places[block.runs[r * 2]], block.runs[r * 2 + 1], groups * rows, plane)
+                    finish.write(block.positions[block.runs[r * 2]], block.runs[r * 2 + 1], groups * rows, plane)
 
-    def scatter(self, result, places, rows, columns, plane, add):
-        """A strip whose pixels do not stand side by side, from spare memory to its places."""
+    def scatter(self, result, positions, rows, columns, plane, add):
+        """A strip whose pixels do not stand side by side, from spare memory to its positions."""
         f, width = self.f, self.shape.columns
         with f.choose(add.equals(0)) as (then, other):
             for branch, more in ((then, False), (other, True)):
                 with branch, f.loop(0, rows) as r:
                     row, line = f.array(self.dtype, self.spare).at(r * width), result.at(r * plane)
                     with f.loop(0, columns, iterations="rare") as j:
-                        place = places[j]
-                        line[place] = line[place] + row[j] if more else row[j]
+                        position = positions[j]
+                        line[position] = line[position] + row[j] if more else row[j]
 
     def end(self):
         """Free the memory."""
@@ -272,8 +272,8 @@ def write_backward_weights(target, dtype):
             with f.loop(0, grid.pixels, most) as pixel:
                 count = f.minimum(grid.pixels - pixel, most)
                 block.load(grid, pixel, count)
-                begin = block.places[0]
-                joined = (block.places[count - 1] - begin).equals(count - 1)
+                begin = block.positions[0]
+                joined = (block.positions[count - 1] - begin).equals(count - 1)
                 left, left_step = f.variable(I64, dout.at(begin).address), f.variable(I64, s.plane)
                 with f.when(joined.equals(0)):
                     write_rows(f, s, block, dout, copy, step)
@@ -295,6 +295,6 @@ def write_rows(f, s, block, dout, copy, step):
         line = copy.at(o * step)
         with f.loop(0, block.number.get()) as r:
             position, length = block.runs[r * 2], block.runs[r * 2 + 1]
-            source, target = dout.at(block.places[position] + o * s.plane), line.at(position)
+            source, target = dout.at(block.positions[position] + o * s.plane), line.at(position)
             with f.loop(0, length, iterations="few") as q:
                 target[q] = source[q]

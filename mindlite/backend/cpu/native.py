@@ -75,13 +75,13 @@ class Array:
         """The Array that begins at element `index`."""
         return Array(self.code, self.dtype, self.address + index * self.dtype.itemsize)
 
-    def _place(self, index):
+    def _pointer_at(self, index):
         index = self.code.lift(index, I64).ir
         return self.code.builder.gep(self.pointer, [index], inbounds=True, source_etype=self.stored)
 
     def __getitem__(self, index):
         build = self.code.builder
-        value = build.load(self._place(index), typ=self.stored, align=self.dtype.itemsize)
+        value = build.load(self._pointer_at(index), typ=self.stored, align=self.dtype.itemsize)
         if self.dtype.name == "float16":
             value = build.fpext(value, F32)
         elif is_narrow(self.dtype):
@@ -95,7 +95,7 @@ class Array:
             value = build.fptrunc(value, HALF)
         elif is_narrow(self.dtype):
             value = narrow(build, value, self.dtype)
-        build.store(value, self._place(index), align=self.dtype.itemsize)
+        build.store(value, self._pointer_at(index), align=self.dtype.itemsize)
 
 
 class Variable:
@@ -135,8 +135,8 @@ class Code:
 
     def arg(self, index):
         """args[index] of a kernel, an int64."""
-        place = self.builder.gep(self.parameters[0].ir, [self.lift(index, I64).ir], source_etype=I64)
-        return Value(self, self.builder.load(place, typ=I64))
+        pointer = self.builder.gep(self.parameters[0].ir, [self.lift(index, I64).ir], source_etype=I64)
+        return Value(self, self.builder.load(pointer, typ=I64))
 
     def lift(self, value, kind):
         """A Value of LLVM type `kind` from a Value, a Variable or a Python number."""
@@ -233,8 +233,8 @@ class Code:
 
     def allocate(self, nbytes):
         """malloc: the address as a Value, 0 when memory is out."""
-        place = self.call(self.module.external("malloc", PTR, [I64]), nbytes)
-        return Value(self, self.builder.ptrtoint(place.ir, I64))
+        made = self.call(self.module.external("malloc", PTR, [I64]), nbytes)
+        return Value(self, self.builder.ptrtoint(made.ir, I64))
 
     def free(self, address):
         """free(address)."""
@@ -243,9 +243,9 @@ class Code:
     def room(self, dtype, count):
         """An Array of so many elements on the stack, which begins at a cache line."""
         with self.builder.goto_block(self.entry):
-            place = self.builder.alloca(compute_type(dtype), count)
-            place.align = 64
-        return Array(self, dtype, Value(self, self.builder.ptrtoint(place, I64)))
+            memory = self.builder.alloca(compute_type(dtype), count)
+            memory.align = 64
+        return Array(self, dtype, Value(self, self.builder.ptrtoint(memory, I64)))
 
     def fill(self, address, byte, nbytes):
         """memset."""

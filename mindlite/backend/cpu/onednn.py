@@ -271,10 +271,10 @@ def write_run(module):
         with f.when(status.get().equals(0)):
             part = handle.at(5)
             with f.loop(0, bindings, iterations="rare") as i:
-                argument, place = part[3 * i + 1], f.variable(I64, lock[1] + part[3 * i + 2])
+                argument, address = part[3 * i + 1], f.variable(I64, lock[1] + part[3 * i + 2])
                 with f.when(argument >= 0):
-                    place.set(f.arg(argument))
-                f.call(bind, part[3 * i], place.get())
+                    address.set(f.arg(argument))
+                f.call(bind, part[3 * i], address.get())
             part = part.at(3 * bindings)
             with f.loop(0, steps, iterations="rare") as i:
                 failed = f.call(execute, part[3 * i], stream, f.convert(part[3 * i + 1], I32), part[3 * i + 2])

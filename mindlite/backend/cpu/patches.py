@@ -3,7 +3,7 @@
     patches[k, pixel] = image[c, i STEP + row[t], j STEP' + column[t]]         k = c T + t; 0 outside of the image
 
 A *grid* is the set of pixels that are made: the output of a convolution, or one phase of the gradient of its input. A
-*tap* t is a place of the window, as an offset. A block takes any run of the pixels of all pictures, (n, i, j) in order,
+*tap* t is a position in the window, as an offset. A block takes any run of the pixels of all pictures, (n, i, j) in order,
 so small pictures share one; its *runs* are the pieces of lines that it is made of.
 """
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def channels_at_once(f, taps):
 class Grid:
     """Pixels (i, j) of height x width in each of `count` pictures, read with steps; all Values.
 
-    place(n, i, j) : where the pixel stands in the result's first channel
+    position(n, i, j) : where the pixel stands in the result's first channel
     source         : (height, width, elements from one picture to the next) of what is read
     rows, columns  : Arrays with the offsets of the taps;  taps: how many
     """
@@ -47,7 +47,7 @@ class Grid:
     width: Value
     step_y: Any
     step_x: Any
-    place: Any
+    position: Any
     source: tuple
     rows: Any
     columns: Any
@@ -62,15 +62,15 @@ class Grid:
 class Block:
     """A block of at most `most` pixels of a grid, whose tables `load` makes.
 
-    places : where each pixel of the block stands in the result
+    positions : where each pixel of the block stands in the result
     aims   : for each tap and run: where it reads in the first channel, which of its pixels [low, high) are inside
     runs   : for each run its position in the block and how many pixels it has;   number: how many runs
     """
 
     def __init__(self, f, address, most):
         self.f, self.most, self.number = f, most, f.variable(I64, 0)
-        self.places = f.array(int64, address)
-        self.runs = self.places.at(most)
+        self.positions = f.array(int64, address)
+        self.runs = self.positions.at(most)
         self.aims = self.runs.at(2 * most)
 
     @staticmethod
@@ -91,7 +91,7 @@ class Block:
             length, r = f.minimum(grid.width - j, first + count - begin), number.get()
             self.runs[r * 2], self.runs[r * 2 + 1] = begin - first, length
             with f.loop(0, length, iterations="rare") as q:
-                self.places[begin - first + q] = grid.place(n, i, j + q)
+                self.positions[begin - first + q] = grid.position(n, i, j + q)
             with f.loop(0, grid.taps, iterations="rare") as t:
                 y, x = i * grid.step_y + grid.rows[t], j * grid.step_x + grid.columns[t]
                 aim = self.aims.at((t * self.most + r) * 3)

@@ -11,7 +11,7 @@ Of equal maxima the first in row-major order gets the gradient, and a NaN wins o
 pooling promises neither. Measured on plain NCHW, one thread of these loops against two of oneDNN with its reorders: 2x2
 windows 2 to 7 times faster, 3x3 windows 0.6 to 1.7 times; so there is one implementation. Where windows do not overlap
 (2x2 with stride 2), the gradient writes each tap once, dout or 0, a vector of windows at a time: 2 to 7 times faster
-than by the places of maxima.
+than by the positions of maxima.
 """
 import contextlib
 
@@ -124,9 +124,9 @@ def wide(dtype):
 
 
 def write_row(f, s, i, first, step, load, store):
-    """Make the windows of output row i: state = first(); state = step(state, place) per tap; store(j, state).
+    """Make the windows of output row i: state = first(); state = step(state, position) per tap; store(j, state).
 
-    A tap's `place` is its index in the plane of x; load(j) gives back what store(j) kept.
+    A tap's `position` is its index in the plane of x; load(j) gives back what store(j) kept.
     """
     top = i * s.sh - s.top
     if s.fast is None:
@@ -155,9 +155,9 @@ def write_taps(f, s, top, begin, end, first, step, load, store):
         line = top + p * s.dh
         with f.when((line >= 0) & (line < s.h)), f.loop(0, s.kw) as q:
             low, high = f.maximum(s.spans[q * 2], begin), f.minimum(s.spans[q * 2 + 1], end)
-            place = line * s.w + q * s.dw - s.left
+            position = line * s.w + q * s.dw - s.left
             with f.loop(low, high, iterations=iterations) as j:
-                store(j, step(load(j), place + (j if s.unit else j * s.sw)))
+                store(j, step(load(j), position + (j if s.unit else j * s.sw)))
 
 
 def write_max_forward(f, dtype, window):
@@ -168,8 +168,8 @@ def write_max_forward(f, dtype, window):
     with f.loop(f.begin, f.end) as plane:
         x, out = f.array(dtype, f.arg(0)).at(plane * s.picture), f.array(dtype, f.arg(1)).at(plane * s.plane)
 
-        def step(so_far, place):
-            value = x[place]
+        def step(so_far, position):
+            value = x[position]
             return f.select((value > so_far) | value.differs(value), value, so_far)
         with f.loop(0, s.oh) as i:
             write_row(f, s, i, lambda: f.number(number, float("-inf")), step, best.__getitem__, best.__setitem__)
@@ -191,7 +191,7 @@ def write_apart(f, dtype, window):
 
     Windows at the edges, of which a part lies on padding, look at their taps one by one.
     """
-    s, kh, lanes, place_type = Window(f, 3, window), window[0], tile_shape(dtype, f.module.target).lanes, compute_type(int32)
+    s, kh, lanes, position_type = Window(f, 3, window), window[0], tile_shape(dtype, f.module.target).lanes, compute_type(int32)
     taps = [(p, q) for p in range(kh) for q in range(2)]
     with write_gradient(f, s, dtype, f.arg(2)) as (plane, dx):
         x, dout = f.array(dtype, f.arg(0)).at(plane * s.picture), f.array(dtype, f.arg(1)).at(plane * s.plane)
@@ -209,17 +209,17 @@ def write_apart(f, dtype, window):
                 with f.loop(begin, end, iterations="rare") as j:
                     left = j * 2 - s.left
                     known = [(top + p >= 0) & (top + p < s.h) & (left + q >= 0) & (left + q < s.w) for p, q in taps]
-                    places = [f.select(there, (top + p) * s.w + left + q, f.number(I64, 0))
+                    positions = [f.select(there, (top + p) * s.w + left + q, f.number(I64, 0))
                               for there, (p, q) in zip(known, taps)]
-                    best, number = f.number(compute_type(dtype), float("-inf")), f.number(place_type, -1)
-                    for t, (there, place) in enumerate(zip(known, places)):
-                        value = x[place]
+                    best, number = f.number(compute_type(dtype), float("-inf")), f.number(position_type, -1)
+                    for t, (there, position) in enumerate(zip(known, positions)):
+                        value = x[position]
                         better = ((value > best) | value.differs(value) | (number < 0)) & there
                         best = f.select(better, value, best)
-                        number = f.select(better, f.number(place_type, t), number)
-                    for t, place in enumerate(places):
+                        number = f.select(better, f.number(position_type, t), number)
+                    for t, position in enumerate(positions):
                         with f.when(number.equals(t)):
-                            dx[place] = row[j]
+                            dx[position] = row[j]
     write_frees(f, s.memory)
 
 
@@ -246,29 +246,29 @@ def write_windows(f, lines, dout, targets, lanes):
 
 
 def write_overlapping(f, dtype, window):
-    """max_backward for windows that share taps: the places of one row's maxima are found, then added to."""
-    s, number, place_type = Window(f, 3, window), compute_type(dtype), compute_type(int32)
-    best_buffer, place_buffer = write_buffer(f, s.ow * wide(dtype).itemsize), write_buffer(f, s.ow * 4)
-    best, places = f.array(wide(dtype), best_buffer), f.array(int32, place_buffer)
+    """max_backward for windows that share taps: the positions of one row's maxima are found, then added to."""
+    s, number, position_type = Window(f, 3, window), compute_type(dtype), compute_type(int32)
+    best_buffer, position_buffer = write_buffer(f, s.ow * wide(dtype).itemsize), write_buffer(f, s.ow * 4)
+    best, positions = f.array(wide(dtype), best_buffer), f.array(int32, position_buffer)
     with write_gradient(f, s, dtype, f.arg(2)) as (plane, dx):
         x, dout = f.array(dtype, f.arg(0)).at(plane * s.picture), f.array(dtype, f.arg(1)).at(plane * s.plane)
 
-        def step(state, place):
+        def step(state, position):
             so_far, known = state
-            value = x[place]
+            value = x[position]
             better = (value > so_far) | value.differs(value) | (known < 0)
-            return f.select(better, value, so_far), f.select(better, f.convert(place, place_type), known)
+            return f.select(better, value, so_far), f.select(better, f.convert(position, position_type), known)
 
         def store(j, state):
-            best[j], places[j] = state
+            best[j], positions[j] = state
         with f.loop(0, s.oh) as i:
-            write_row(f, s, i, lambda: (f.number(number, float("-inf")), f.number(place_type, -1)), step,
-                      lambda j: (best[j], places[j]), store)
+            write_row(f, s, i, lambda: (f.number(number, float("-inf")), f.number(position_type, -1)), step,
+                      lambda j: (best[j], positions[j]), store)
             with f.loop(0, s.ow, iterations="rare") as j:
-                place = f.convert(places[j], I64)
-                with f.when(places[j] >= 0):
-                    dx[place] = dx[place] + dout[i * s.ow + j]
-    write_frees(f, s.memory, best_buffer, place_buffer)
+                position = f.convert(positions[j], I64)
+                with f.when(positions[j] >= 0):
+                    dx[position] = dx[position] + dout[i * s.ow + j]
+    write_frees(f, s.memory, best_buffer, position_buffer)
 
 
 def write_avg_forward(f, dtype, window):
@@ -279,7 +279,7 @@ def write_avg_forward(f, dtype, window):
     with f.loop(f.begin, f.end) as plane:
         x, out = f.array(dtype, f.arg(0)).at(plane * s.picture), f.array(dtype, f.arg(1)).at(plane * s.plane)
         with f.loop(0, s.oh) as i:
-            write_row(f, s, i, lambda: f.number(number, 0), lambda so_far, place: so_far + x[place],
+            write_row(f, s, i, lambda: f.number(number, 0), lambda so_far, position: so_far + x[position],
                       total.__getitem__, total.__setitem__)
             divisor = counts(i)
             with f.loop(0, s.ow, iterations="few") as j:
@@ -295,8 +295,8 @@ def write_avg_backward(f, dtype, window):
     with write_gradient(f, s, dtype, f.arg(1)) as (plane, dx):
         dout = f.array(dtype, f.arg(0)).at(plane * s.plane)
 
-        def add(share_of_j, place):
-            dx[place] = dx[place] + share_of_j
+        def add(share_of_j, position):
+            dx[position] = dx[position] + share_of_j
         with f.loop(0, s.oh) as i:
             divisor = counts(i)
             with f.loop(0, s.ow, iterations="few") as j:

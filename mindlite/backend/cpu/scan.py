@@ -40,10 +40,10 @@ def write_scan(f, dtype, kind):
     neutral = f.number(compute_type(dtype), 1 if kind == "product" else 0)
     number = n - exclusive
 
-    def place(p):
+    def position(p):
         return f.select(reverse > 0, n - 1 - p, p)
 
-    first = place(f.number(I64, 0))
+    first = position(f.number(I64, 0))
 
     def further(last, at):
         x = operands[-1][at]
@@ -58,9 +58,9 @@ def write_scan(f, dtype, kind):
                 out[at + first] = neutral
             with f.when(number > 0):
                 last.set(operands[-1][at + first])
-                out[at + place(exclusive)] = last.get()
+                out[at + position(exclusive)] = last.get()
         with f.loop(1, number) as p:
-            read, write = place(p), place(p + exclusive)
+            read, write = position(p), position(p + exclusive)
             for q, last in enumerate(lasts):
                 at = (line + q) * n
                 last.set(further(last.get(), at + read))
@@ -81,11 +81,11 @@ def write_scan(f, dtype, kind):
                     target_row[c] = neutral
             with f.when(number > 0):
                 source = operands[-1].at(table + first * inner)
-                target_row = out.at(table + place(exclusive) * inner)
+                target_row = out.at(table + position(exclusive) * inner)
                 with f.loop(left, right) as c:
                     target_row[c] = source[c]
             with f.loop(1, number) as p:
-                read = table + place(p) * inner
-                before, target_row = (out.at(table + place(p + exclusive - back) * inner) for back in (1, 0))
+                read = table + position(p) * inner
+                before, target_row = (out.at(table + position(p + exclusive - back) * inner) for back in (1, 0))
                 with f.loop(left, right) as c:
                     target_row[c] = further(before[c], read + c)

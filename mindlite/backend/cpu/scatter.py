@@ -1,10 +1,10 @@
-"""Rows, or single elements, added to a table at places that are known at run time: the gradients of an embedding, of
+"""Rows, or single elements, added to a table at indices that are known at run time: the gradients of an embedding, of
 gather_elements, sort and topk.
 
     out[a, i[j, 0], i[j, 1], .., c] += updates[a, j, c]        index_add: an index may come several times
     out[a, i[a, j, c], c]           += updates[a, j, c]        elements_add
 
-Every thread goes through all j in their order, with columns c (or tables a) of its own: no two write to one place, and sums
+Every thread goes through all j in their order, with columns c (or tables a) of its own: no two write to one element, and sums
 have the order that NumPy's add.at gives them, whatever the threads.
 """
 from ...common.dim import product
@@ -33,18 +33,18 @@ def index_add_kernel(dtype, index, depth, target=None):
 @kernel_writer(lambda dtype, index, depth: f"index_add_{dtype.short}_{index.short}_{depth}")
 def write_index_add(f, dtype, index, depth):
     """The kernel."""
-    (places, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
-    places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
+    (indices, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
+    indices, updates, out = f.array(index, indices), f.array(dtype, updates), f.array(dtype, out)
     wide = columns >= tables
     first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
     with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
-        place, inside = f.number(I64, 0), wide.equals(wide)
+        position, inside = f.number(I64, 0), wide.equals(wide)
         for d, size in enumerate(sizes):
-            i = places[j * depth + d]
+            i = indices[j * depth + d]
             i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
             i = f.select(i < 0, i + size, i)
-            place, inside = place * size + i, inside & (i >= 0) & (i < size)
-        row, target = updates.at((a * count + j) * columns), out.at((a * product(sizes) + place) * columns)
+            position, inside = position * size + i, inside & (i >= 0) & (i < size)
+        row, target = updates.at((a * count + j) * columns), out.at((a * product(sizes) + position) * columns)
         with f.loop(first, f.select(inside, last, first)) as c:
             target[c] = target[c] + row[c]
 
@@ -65,16 +65,16 @@ def elements_add_kernel(dtype, index, target=None):
 @kernel_writer(lambda dtype, index: f"elements_add_{dtype.short}_{index.short}")
 def write_elements_add(f, dtype, index):
     """The kernel."""
-    places, updates, out, tables, columns, count, size = map(f.arg, range(7))
-    places, updates, out = f.array(index, places), f.array(dtype, updates), f.array(dtype, out)
+    indices, updates, out, tables, columns, count, size = map(f.arg, range(7))
+    indices, updates, out = f.array(index, indices), f.array(dtype, updates), f.array(dtype, out)
     wide = columns >= tables
     first, last = f.select(wide, f.begin, 0), f.select(wide, f.end, columns)
     with f.loop(f.select(wide, 0, f.begin), f.select(wide, tables, f.end)) as a, f.loop(0, count) as j:
         row = (a * count + j) * columns
         with f.loop(first, last) as c:
-            i = places[row + c]
+            i = indices[row + c]
             i = i if index is int64 else Value(f, f.builder.sext(i.ir, I64))
             i = f.select(i < 0, i + size, i)
             with f.when((i >= 0) & (i < size)):
-                place = (a * size + i) * columns + c
-                out[place] = out[place] + updates[row + c]
+                position = (a * size + i) * columns + c
+                out[position] = out[position] + updates[row + c]

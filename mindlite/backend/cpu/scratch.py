@@ -47,7 +47,7 @@ LIBRARIES["mindlite_scratch_"] = lambda name, target: scratch_code().address(nam
 def write_scratch(target):
     """The Module of `borrow`, `give_back` and `all_free`."""
     module = Module("scratch", target)
-    taken, sizes, places = (_table(module, name) for name in ("taken", "sizes", "places"))
+    taken, sizes, addresses = (_table(module, name) for name in ("taken", "sizes", "addresses"))
     with module.function("borrow", [I64], I64) as f:
         needed = f.parameters[0] + AHEAD
         with f.when(needed < KEPT + 1):
@@ -56,12 +56,12 @@ def write_scratch(target):
                     free = _atomic(f, taken, slot).equals(0)
                     with f.when(free if grows else free & (_read(f, sizes, slot) > needed - 1)):
                         with f.when(_claimed(f, taken, slot)):
-                            _enlarge(f, taken, sizes, places, slot, needed)
-                            f.give(_marked(f, _read(f, places, slot), slot))
-        place = f.allocate(needed)
-        with f.when(place.equals(0)):
+                            _enlarge(f, taken, sizes, addresses, slot, needed)
+                            f.give(_marked(f, _read(f, addresses, slot), slot))
+        address = f.allocate(needed)
+        with f.when(address.equals(0)):
             f.give(0)
-        f.give(_marked(f, place, f.number(I64, -1)))
+        f.give(_marked(f, address, f.number(I64, -1)))
     with module.function("give_back", [I64]) as f:
         with f.when(f.parameters[0].equals(0)):
             f.give()
@@ -113,20 +113,20 @@ def _release(f, taken, slot):
     f.builder.atomic_rmw("xchg", _at(f, taken, slot), ir.Constant(I64, 0), "release")
 
 
-def _enlarge(f, taken, sizes, places, slot, needed):
+def _enlarge(f, taken, sizes, addresses, slot, needed):
     """Memory for a claimed slot where it has too little; without any the slot is free again, and borrow gives 0."""
     with f.when(_read(f, sizes, slot) < needed):
-        f.free(_read(f, places, slot))
-        place = f.allocate(needed)
-        there = place.differs(0)
-        _write(f, places, slot, place)
+        f.free(_read(f, addresses, slot))
+        address = f.allocate(needed)
+        there = address.differs(0)
+        _write(f, addresses, slot, address)
         _write(f, sizes, slot, f.select(there, needed, f.number(I64, 0)))
-        with f.when(place.equals(0)):
+        with f.when(address.equals(0)):
             _release(f, taken, slot)
             f.give(0)
 
 
-def _marked(f, place, slot):
+def _marked(f, address, slot):
     """The address behind the mark that says which slot it is."""
-    f.builder.store(slot.ir, f.builder.inttoptr(place.ir, PTR), align=8)
-    return place + AHEAD
+    f.builder.store(slot.ir, f.builder.inttoptr(address.ir, PTR), align=8)
+    return address + AHEAD

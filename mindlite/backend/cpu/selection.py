@@ -39,25 +39,25 @@ def write_topk(f, dtype, largest):
     with f.loop(f.begin, f.end) as line:
         row, column = line // inner, line % inner
         source = x.at(row * n * inner + column)
-        best, places = values.at(row * k * inner + column), indices.at(row * k * inner + column)
+        best, positions = values.at(row * k * inner + column), indices.at(row * k * inner + column)
 
         def insert(value, number, filled):
             """Put a value where it belongs among the `filled` first ones; those behind it move on by one."""
-            place = f.variable(I64, filled)
+            position = f.variable(I64, filled)
             head, body, done = (f.function.append_basic_block(name) for name in ("look", "move", "put"))
             f.builder.branch(head)
             f.builder.position_at_end(head)
-            at = place.get()
+            at = position.get()
             above = f.maximum(at - 1, 0) * inner
             further = (at > 0) & before(value, best[above])
             f.builder.cbranch(further.ir, body, done)
             f.builder.position_at_end(body)
-            best[at * inner], places[at * inner] = best[above], places[above]
-            place.set(at - 1)
+            best[at * inner], positions[at * inner] = best[above], positions[above]
+            position.set(at - 1)
             f.builder.branch(head)
             f.builder.position_at_end(done)
-            at = place.get()
-            best[at * inner], places[at * inner] = value, number
+            at = position.get()
+            best[at * inner], positions[at * inner] = value, number
         with f.loop(0, k) as i:
             insert(source[i * inner], i, i)
         last = best.at((k - 1) * inner)

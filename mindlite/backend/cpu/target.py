@@ -34,7 +34,7 @@ class CPU(Target):
     # -- launches (backend/launcher.py)
     parallel_from: int = 1 << 17      # operations of a launch from which on two threads pay: break-even is near 65 K elements
     yield_from: int = 1 << 20         # operations of a long launch, some 100 us: the caller offers its core first
-    spare: int = 32                   # a chunk begins at a rounded place where that moves at most 1 / spare of it
+    spare: int = 32                   # a chunk begins at a rounded position where that moves at most 1 / spare of it
 
     # -- the register tile, products and convolutions (backend/cpu)
     tile_depth: int = 384             # steps of k of packed weights at a time, about: a panel stays in the first-level cache
@@ -73,9 +73,9 @@ class CPU(Target):
         """LLVM IR, or Python for Numba, as config.lowering says. raises : ValueRangeError where it says something else"""
         return languages.text_of(nest)
 
-    def write_together(self, texts: list, places: list) -> str:
-        """The texts and places, as `printers.parts` keeps them."""
-        return parts.text_of_parts(texts, places)
+    def write_together(self, texts: list, positions: list) -> str:
+        """The texts and positions, as `printers.parts` keeps them."""
+        return parts.text_of_parts(texts, positions)
 
     def compiled(self, name: str, text: str, source: Any, cost: int = 1) -> Kernel:
         """The Kernel, compiled from now on by other processes, or found in the process or on the disk."""

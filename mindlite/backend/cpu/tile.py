@@ -76,17 +76,17 @@ def write_tile(target, dtype):
         size = dtype.itemsize
         rest = [f.function.append_basic_block(f"rows{n + 1}") for n in range(shape.rows - 1)]
         end = f.function.append_basic_block("end")
-        place, skipped = f.variable(PTR, a), f.variable(I64, 0)
+        panel, skipped = f.variable(PTR, a), f.variable(I64, 0)
         whole = rows // shape.rows
         with f.loop(0, whole):
-            f.call(parts[-1], depth, place.get(), offsets, strip, c_step, skipped.get(), add)
-            place.set(Value(f, f.builder.gep(place.get().ir, [(depth * (shape.rows * size)).ir], source_etype=I8)))
+            f.call(parts[-1], depth, panel.get(), offsets, strip, c_step, skipped.get(), add)
+            panel.set(Value(f, f.builder.gep(panel.get().ir, [(depth * (shape.rows * size)).ir], source_etype=I8)))
             skipped.set(skipped.get() + c_step * shape.rows)
         switch = f.builder.switch((rows - whole * shape.rows).ir, end)
         for n, block in enumerate(rest):
             switch.add_case(ir.Constant(I64, n + 1), block)
             f.builder.position_at_end(block)
-            f.call(parts[n], depth, place.get(), offsets, strip, c_step, skipped.get(), add)
+            f.call(parts[n], depth, panel.get(), offsets, strip, c_step, skipped.get(), add)
             f.builder.branch(end)
         f.builder.position_at_end(end)
     return module
@@ -109,7 +109,7 @@ def write_rows(module, dtype, shape, rows):
         bases = [fetched(strip, number(3 * v), PTR, I64) for v in vectors]
         counts = [fetched(strip, number(3 * v + 2), I64, I64) for v in vectors]
 
-        def places():
+        def targets():
             """Where each vector of c stands: computed anew before and after the loop, which needs all registers."""
             lines = [build.gep(fetched(strip, number(3 * v + 1), PTR, I64), [skipped], source_etype=element)
                      for v in vectors]
@@ -120,7 +120,7 @@ def write_rows(module, dtype, shape, rows):
         zero, align = ir.Constant(vector, None), number(size, I32)
         with build.if_else(build.icmp_signed("!=", add, number(0))) as (then, other):
             with then:
-                before = places()
+                before = targets()
                 old = [[build.call(load, [before[r][v], align, masks[v], zero]) for v in vectors] for r in range(rows)]
                 adding = build.block
             with other:
@@ -140,7 +140,7 @@ def write_rows(module, dtype, shape, rows):
                 for v in vectors:
                     yield multiply_add(module, build, left, right[v], totals[r * shape.vectors + v])
         _, *totals = folded(f, depth, [a, *start], step)
-        after = [*itertools.chain(*places())]
+        after = [*itertools.chain(*targets())]
         full = functools.reduce(build.and_, [build.icmp_signed("==", count, number(lanes)) for count in counts])
         with build.if_else(full) as (then, other):
             with then:

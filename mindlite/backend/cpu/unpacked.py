@@ -157,37 +157,37 @@ def write_block(module, dtype, rows, count):
         zero, align, mask = ir.Constant(vector, None), number(size, I32), first_lanes(build, columns, lanes)
         begins = [number(v * lanes) for v in range(count - 1)] + [build.sub(columns, number(lanes)) if count > 1 else number(0)]
 
-        def read(place):
-            return build.load(place, typ=vector, align=size) if count > 1 else build.call(load, [place, align, mask, zero])
+        def read(pointer):
+            return build.load(pointer, typ=vector, align=size) if count > 1 else build.call(load, [pointer, align, mask, zero])
 
-        def write(value, place):
+        def write(value, pointer):
             if count > 1:
-                build.store(value, place, align=size)
+                build.store(value, pointer, align=size)
             else:
-                build.call(store, [value, place, align, mask])
+                build.call(store, [value, pointer, align, mask])
         starts = [at(a, build.mul(row_step, number(r))) for r in range(rows)]
 
         def step(k, carried):
             in_a, in_b, totals = carried[0], carried[1:count + 1], iter(carried[count + 1:])
-            right = [read(place) for place in in_b]
+            right = [read(pointer) for pointer in in_b]
             yield build.add(in_a, k_step)
-            for place in in_b:
-                yield at(place, ldb)
+            for pointer in in_b:
+                yield at(pointer, ldb)
             for start in starts:
                 one = spread(build, build.load(at(start, in_a), typ=element, align=size), vector)
                 for value in right:
                     yield multiply_add(module, build, one, value, next(totals))
         carried = folded(f, depth, [number(0), *(at(b, begin) for begin in begins), *[zero] * (rows * count)], step)
         totals = carried[count + 1:]
-        places = [at(at(out, build.mul(ldo, number(r))), begin) for r in range(rows) for begin in begins]
+        pointers = [at(at(out, build.mul(ldo, number(r))), begin) for r in range(rows) for begin in begins]
         with build.if_else(build.icmp_signed("==", add, number(0))) as (then, other):
             with then:
-                for total, place in zip(totals, places):
-                    write(total, place)
+                for total, pointer in zip(totals, pointers):
+                    write(total, pointer)
             with other:
-                sums = [build.fadd(total, read(place)) for total, place in zip(totals, places)]
-                for total, place in zip(sums, places):
-                    write(total, place)
+                sums = [build.fadd(total, read(pointer)) for total, pointer in zip(totals, pointers)]
+                for total, pointer in zip(sums, pointers):
+                    write(total, pointer)
     return module.ir.globals[name]
 
 
@@ -237,16 +237,16 @@ def write_dot_block(module, dtype, rows):
         rights = [at(b.ir, (f.minimum(columns - 1, s) * ldb).ir) for s in range(DOT_COLUMNS)]
         whole = depth // lanes * lanes
         totals = folded(f, whole.ir, [zero] * (rows * DOT_COLUMNS), functools.partial(
-            products, lambda place: build.load(place, typ=vector, align=size)), by=lanes)
+            products, lambda pointer: build.load(pointer, typ=vector, align=size)), by=lanes)
         rest, load_rest = first_lanes(build, (depth - whole).ir, lanes), masked(module, "load", vector, element)
-        last = list(products(lambda place: build.call(load_rest, [place, align, rest, zero]), whole.ir, totals))
+        last = list(products(lambda pointer: build.call(load_rest, [pointer, align, rest, zero]), whole.ir, totals))
         mask, load, store = first_lanes(build, columns.ir, DOT_COLUMNS), masked(module, "load", four, element), \
             masked(module, "store", four, element)
         kept = build.select(build.icmp_signed("!=", add.ir, ir.Constant(I64, 0)), mask, ir.Constant(mask.type, None))
         for r in range(rows):
-            place = at(out.ir, (ldo * r).ir)
-            old = build.call(load, [place, align, kept, ir.Constant(four, None)])
-            build.call(store, [build.fadd(old, sums_across(build, last[r::rows])), place, align, mask])
+            pointer = at(out.ir, (ldo * r).ir)
+            old = build.call(load, [pointer, align, kept, ir.Constant(four, None)])
+            build.call(store, [build.fadd(old, sums_across(build, last[r::rows])), pointer, align, mask])
     return module.ir.globals[f"dot{rows}"]
 
 

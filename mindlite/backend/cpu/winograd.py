@@ -23,7 +23,7 @@ from .unpacked import external_dots
 
 # Numbers of a square, and a gap between their matrices: 16 addresses that are multiples of 4 KiB apart meet in one set
 # of the cache, which took twice as long with 512 channels.
-PLACES, APART = 16, 80
+ELEMENTS, APART = 16, 80
 
 
 def write_transform(target, kind, dtype):
@@ -78,7 +78,7 @@ def write_winograd(target, kind, dtype, finish=""):
         block = f.select(depth < target.winograd_few, f.number(I64, half), f.number(I64, most))
         step = block + width                                        # one more strip, which vectors may run into
         tables = (depth + 3 * shape.vectors + most * 5) * 8
-        memory = borrow(f, tables + PLACES * ((depth + some_rows) * step + APART) * size + 192)
+        memory = borrow(f, tables + ELEMENTS * ((depth + some_rows) * step + APART) * size + 192)
         with f.when(memory.equals(0)):
             f.give(1)
         offsets = f.array(int64, memory)
@@ -86,7 +86,7 @@ def write_winograd(target, kind, dtype, finish=""):
         runs = strip.at(3 * shape.vectors)
         squares_in = f.array(dtype, (memory + tables + 63) // 64 * 64)
         far = depth * step + APART
-        products = squares_in.at(PLACES * far)
+        products = squares_in.at(ELEMENTS * far)
         with f.loop(0, depth, iterations="rare") as k:
             offsets[k] = k * step
         last = f.minimum(f.end * width, s.n * lines * squares)
@@ -98,12 +98,12 @@ def write_winograd(target, kind, dtype, finish=""):
                               squares_in.at(c * step), far, lanes)
             with f.loop(0, rows, some_rows) as row:
                 some = f.minimum(rows - row, some_rows)
-                with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, count, width, iterations="rare") as j:
+                with f.loop(0, ELEMENTS, iterations="rare") as element, f.loop(0, count, width, iterations="rare") as j:
                     for v in range(shape.vectors):
-                        strip[3 * v] = squares_in.at(place * far + j + v * lanes).address
-                        strip[3 * v + 1] = products.at(place * some_rows * step + j + v * lanes).address
+                        strip[3 * v] = squares_in.at(element * far + j + v * lanes).address
+                        strip[3 * v + 1] = products.at(element * some_rows * step + j + v * lanes).address
                         strip[3 * v + 2] = lanes
-                    weights = f.arg(1) + (place * (rows * depth + APART) + row * depth) * size
+                    weights = f.arg(1) + (element * (rows * depth + APART) + row * depth) * size
                     f.call(tile, some, depth, weights, offsets.address, strip.address, step, 0)
                 with f.loop(0, some) as r, f.loop(0, number, iterations="rare") as i:
                     run = runs.at(i * 5)
@@ -138,24 +138,24 @@ def write_squares(f, pictures, channels, c, runs, number, sizes, target, far, la
         run = runs.at(r * 5)
         picture = pictures.at((run[0] * channels + c) * height * wide)
         with f.loop(0, run[3], lanes, iterations="rare") as q:
-            y, x, place = run[1] * 2 - top, (run[2] + q) * 2 - left, target.at(run[4] + q)
+            y, x, start = run[1] * 2 - top, (run[2] + q) * 2 - left, target.at(run[4] + q)
             inside = (y >= 0) & (y + 4 <= height) & (x >= 0) & (x + 2 * lanes + 2 <= wide)
             with f.choose(inside) as (then, other):
                 for branch, checked in ((then, False), (other, True)):
                     with branch:
-                        write_square(f, picture, place, far, y, x, height, wide, lanes, checked)
+                        write_square(f, picture, start, far, y, x, height, wide, lanes, checked)
 
 
 def write_square(f, picture, target, far, y, x, height, wide, lanes, checked):
-    """V of `lanes` squares from line y, column x on: target[place far + square]; checked: zeros stand outside."""
+    """V of `lanes` squares from line y, column x on: target[element far + square]; checked: zeros stand outside."""
     build = f.builder
 
     def load(line, column):
-        place = picture.at(line * wide + column)
+        source = picture.at(line * wide + column)
         if not checked:
-            return load_whole(f, place, lanes)
+            return load_whole(f, source, lanes)
         there = (line >= 0) & (line < height)
-        return load_vector(f, place, lanes, -column, f.select(there, wide - column, f.number(I64, 0)))
+        return load_vector(f, source, lanes, -column, f.select(there, wide - column, f.number(I64, 0)))
     columns: list = [[], [], [], []]
     for p in range(4):
         near, next_ = ([load(y + p, x + k), load(y + p, x + k + lanes)] for k in (0, 2))
@@ -178,7 +178,7 @@ def pixel_line(build, a, b, c, d):
 
 
 def write_pixels(f, products, far, rest, bias, result, y, x, high, across, count, lanes):
-    """Two lines of pixels, at most `count` in each, from `lanes` squares of products[place far + square].
+    """Two lines of pixels, at most `count` in each, from `lanes` squares of products[element far + square].
 
     rest, bias : the Finish, and its bias in all lanes;   result: the element where the picture of this channel begins
     """
@@ -191,13 +191,13 @@ def write_pixels(f, products, far, rest, bias, result, y, x, high, across, count
         with f.when(y + p < high):
             for half, pixels in enumerate(side_by_side(build, even, odd)):
                 at, left = result + (y + p) * across + x + half * lanes, count - half * lanes
-                place, more = rest.out.at(at), None if rest.residual is None else rest.residual.at(at)
+                target, more = rest.out.at(at), None if rest.residual is None else rest.residual.at(at)
                 with f.choose(left >= lanes) as (then, other):
                     with then:
-                        store_vector(f, place, rest.value(pixels, bias, more and load_whole(f, more, lanes)))
+                        store_vector(f, target, rest.value(pixels, bias, more and load_whole(f, more, lanes)))
                     with other:
                         pixels = rest.value(pixels, bias, more and load_vector(f, more, lanes, f.number(I64, 0), left))
-                        store_some(f, place, pixels, left)
+                        store_some(f, target, pixels, left)
 
 
 def write_weights_gradient(target, dtype):
@@ -214,16 +214,16 @@ def write_weights_gradient(target, dtype):
         block = f.minimum(f.select(s.o < target.winograd_few, f.number(I64, most), f.number(I64, most // 2)), total)
         step = (block + 15) // 16 * 16 + 16
         tables = block * 5 * 8
-        memory = borrow(f, tables + PLACES * ((s.o + most_rows) * step + APART) * size + 128)
+        memory = borrow(f, tables + ELEMENTS * ((s.o + most_rows) * step + APART) * size + 128)
         with f.when(memory.equals(0)):
             f.give(1)
         runs = f.array(int64, memory)
         given = f.array(dtype, (memory + tables + 63) // 64 * 64)
         far, sums_far = s.o * step + APART, s.o * s.c + APART
-        seen = given.at(PLACES * far)
+        seen = given.at(ELEMENTS * far)
         x, dout, dw, sums = (f.array(dtype, f.arg(i)) for i in range(4))
-        with f.loop(0, PLACES, iterations="rare") as place, f.loop(0, s.o, iterations="rare") as o:
-            f.fill(sums.at(place * sums_far + o * s.c + f.begin).address, 0, (f.end - f.begin) * size)
+        with f.loop(0, ELEMENTS, iterations="rare") as element, f.loop(0, s.o, iterations="rare") as o:
+            f.fill(sums.at(element * sums_far + o * s.c + f.begin).address, 0, (f.end - f.begin) * size)
         with f.loop(0, total, block) as first:
             count = f.minimum(total - first, block)
             number = write_runs(f, runs, first, count, lines, squares)
@@ -234,9 +234,9 @@ def write_weights_gradient(target, dtype):
                 with f.loop(0, kept) as c:
                     write_squares(f, x, s.c, c0 + c, runs, number, (s.h, s.w, s.top, s.left), seen.at(c * step),
                                   most_rows * step, lanes)
-                with f.loop(0, PLACES, iterations="rare") as place:
-                    f.call(dots, s.o, kept, count, given.at(place * far).address, step, seen.at(place * most_rows * step).address,
-                           step, 1, sums.at(place * sums_far + c0).address, s.c)
+                with f.loop(0, ELEMENTS, iterations="rare") as element:
+                    f.call(dots, s.o, kept, count, given.at(element * far).address, step, seen.at(element * most_rows * step).address,
+                           step, 1, sums.at(element * sums_far + c0).address, s.c)
         with f.loop(0, s.o, iterations="rare") as o, f.loop(f.begin, f.end, iterations="rare") as c:
             numbers = [[sums[(4 * p + q) * sums_far + o * s.c + c] for q in range(4)] for p in range(4)]
             by_lines = [gradient_line(*(numbers[p][q] for p in range(4))) for q in range(4)]
@@ -262,7 +262,7 @@ def write_given(f, s, dout, o, runs, number, target, far, lanes):
         run = runs.at(r * 5)
         picture = dout.at((run[0] * s.o + o) * s.plane)
         with f.loop(0, run[3], lanes, iterations="rare") as q:
-            y, x, place = run[1] * 2, (run[2] + q) * 2, target.at(run[4] + q)
+            y, x, start = run[1] * 2, (run[2] + q) * 2, target.at(run[4] + q)
             lines = []
             for p in range(2):
                 left = f.select(y + p < s.oh, s.ow - x, zero)
@@ -272,7 +272,7 @@ def write_given(f, s, dout, o, runs, number, target, far, lanes):
             by_lines = [given_line(build, lines[0][odd], lines[1][odd]) for odd in range(2)]
             for p in range(4):
                 for k, value in enumerate(given_line(build, by_lines[0][p], by_lines[1][p])):
-                    store_vector(f, place.at((4 * p + k) * far), value)
+                    store_vector(f, start.at((4 * p + k) * far), value)
 
 
 def given_line(build, a, b):
@@ -282,4 +282,4 @@ def given_line(build, a, b):
 
 def workspace(rows, depth):
     """Elements of the 16 matrices [rows, depth] of weights or their gradients."""
-    return PLACES * (rows * depth + APART)
+    return ELEMENTS * (rows * depth + APART)

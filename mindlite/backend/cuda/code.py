@@ -93,18 +93,18 @@ def words_of(text, name="blocks"):
     return found.count("i64")
 
 
-def kernel_text(parts, places=None, extent=False):
+def kernel_text(parts, positions=None, extent=False):
     """The texts of a kernel, as a tuple for `linked`: (LLVM IR of @kernel, the distinct parts).
 
     parts  : texts of parts
-    places : for each part the places of its words among the arguments of the kernel; by default one part takes all
+    positions : for each part the positions of its words among the arguments of the kernel; by default one part takes all
     extent : the last word of the one part is the extent
     """
-    if places is None:
+    if positions is None:
         taken = words_of(parts[0])
-        places = [[*range(taken - 1), -HEAD] if extent else range(taken)]
-    places = [[place + HEAD for place in own] for own in places]
-    count = max([HEAD, *(place + 1 for own in places for place in own)])
+        positions = [[*range(taken - 1), -HEAD] if extent else range(taken)]
+    positions = [[position + HEAD for position in own] for own in positions]
+    count = max([HEAD, *(position + 1 for own in positions for position in own)])
     distinct = list(dict.fromkeys(parts))
     shared = max(int(part.split("\n", 1)[0].removeprefix("; shared ")) for part in parts)
     module = ir.Module("kernel")
@@ -113,7 +113,7 @@ def kernel_text(parts, places=None, extent=False):
     function = ir.Function(module, ir.FunctionType(words.NOTHING, [words.WORD] * count), "kernel")
     module.add_named_metadata("nvvm.annotations").add(
         module.add_metadata([function, "maxntidx", ir.IntType(32)(MOST_THREADS)]))
-    given = [[function.args[place] for place in own] for own in places]
+    given = [[function.args[position] for position in own] for own in positions]
     b = ir.IRBuilder(function.append_basic_block("entry"))
     first, step, ends = words.call(b, "own_block"), words.call(b, "own_blocks"), [words.word(0)]
     for part, own in zip(parts, given):

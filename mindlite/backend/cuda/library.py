@@ -47,14 +47,14 @@ class SharedArray(Array):
         first = code.builder.gep(code.shared, [I64(0), I64(start)])
         self.pointer = code.builder.bitcast(first, self.stored.as_pointer(SHARED))
 
-    def _place(self, index):
+    def _pointer_at(self, index):
         return self.code.builder.gep(self.pointer, [self.code.lift(index, I64).ir])
 
     def __getitem__(self, index):
-        return Value(self.code, self.code.builder.load(self._place(index), typ=self.stored))
+        return Value(self.code, self.code.builder.load(self._pointer_at(index), typ=self.stored))
 
     def __setitem__(self, index, value):
-        self.code.builder.store(self.code.lift(value, self.stored).ir, self._place(index))
+        self.code.builder.store(self.code.lift(value, self.stored).ir, self._pointer_at(index))
 
 
 class Threads(Code):
@@ -134,14 +134,14 @@ def write_product(f, dtype, m, n, k, at, load_a, load_b, store):
     side = TILE // EACH
     i0, j0 = f.thread // side, f.thread % side
     with f.loop(0, k, DEPTH) as first:
-        for place, start, size, (along_k, load) in ((a, row, m, load_a), (b, column, n, load_b)):
+        for position, start, size, (along_k, load) in ((a, row, m, load_a), (b, column, n, load_b)):
             for step in range(TILE * DEPTH // WORKERS):
                 t = f.thread + step * WORKERS
                 i, p = (t // DEPTH, t % DEPTH) if along_k else (t % TILE, t // TILE)
                 value = f.variable(kind, 0)
                 with f.when((start + i < size) & (first + p < k)):
                     value.set(load(start + i, first + p))
-                place[p * (TILE + 1) + i] = value.get()
+                position[p * (TILE + 1) + i] = value.get()
         f.barrier()
         with f.loop(0, DEPTH, iterations="few") as p:
             left = [a[p * (TILE + 1) + i0 + q * side] for q in range(EACH)]
@@ -297,7 +297,7 @@ def pool2d(dtype, kind, window):
         rows, columns = (h, w) if backward else (oh, ow)
 
         def taps(plane, i, j, do):
-            """do(place in the plane of x) for the taps of window (i, j) that are inside."""
+            """do(position in the plane of x) for the taps of window (i, j) that are inside."""
             with f.loop(0, kh) as p:
                 y = i * sh - top + p * dh
                 with f.when((y >= 0) & (y < h)), f.loop(0, kw) as q:
@@ -309,13 +309,13 @@ def pool2d(dtype, kind, window):
             """(the largest element of a window, where it is); -1 where the window is empty."""
             most, where = f.variable(number, float("-inf")), f.variable(I64, -1)
 
-            def step(place):
-                value = given[0][place]
+            def step(position):
+                value = given[0][position]
                 held = most.get()
                 wins = (value > held) | value.differs(value) | (where.get() < 0)
                 with f.when(wins & held.equals(held)):
                     most.set(value)
-                    where.set(place)
+                    where.set(position)
             taps(plane, i, j, step)
             return most.get(), where.get()
 
@@ -341,7 +341,7 @@ def pool2d(dtype, kind, window):
                     given[1][item] = best(plane, i, j)[0]
                 else:
                     total = f.variable(number, 0)
-                    taps(plane, i, j, lambda place: total.set(total.get() + given[0][place]))
+                    taps(plane, i, j, lambda position: total.set(total.get() + given[0][position]))
                     given[1][item] = total.get() / many(i, j)
             else:                                            # the windows that have this element, in their order
                 total = f.variable(number, 0)
@@ -382,26 +382,26 @@ def _into_table(dtype, index, depth, deterministic):
     with module.part() as f:
         tables, columns, count = f.words[3:6]
         sizes = f.words[sizes_from:-1]
-        places, updates, out = f.array(index, f.words[0]), f.array(dtype, f.words[1]), f.array(dtype, f.words[2])
+        indices, updates, out = f.array(index, f.words[0]), f.array(dtype, f.words[1]), f.array(dtype, f.words[2])
         item = f.block * f.threads + f.thread
 
         def add(a, j, c):
             """The update j of column c of table a."""
-            place, inside = f.number(I64, 0), j.equals(j)
+            position, inside = f.number(I64, 0), j.equals(j)
             size_of_all = f.number(I64, 1)
             for d, size in enumerate(sizes):
-                i = places[(a * count + j) * columns + c] if depth is None else places[j * depth + d]
+                i = indices[(a * count + j) * columns + c] if depth is None else indices[j * depth + d]
                 i = i if index.name == "int64" else Value(f, f.builder.sext(i.ir, I64))
                 i = f.select(i < 0, i + size, i)
-                place, inside = place * size + i, inside & (i >= 0) & (i < size)
+                position, inside = position * size + i, inside & (i >= 0) & (i < size)
                 size_of_all = size_of_all * size
             with f.when(inside):
-                at = (a * size_of_all + place) * columns + c
+                at = (a * size_of_all + position) * columns + c
                 value = updates[(a * count + j) * columns + c]
                 if deterministic:
                     out[at] = out[at] + value
                 else:
-                    f.builder.atomic_rmw("fadd" if dtype.is_float else "add", out._place(at), value.ir, "monotonic")
+                    f.builder.atomic_rmw("fadd" if dtype.is_float else "add", out._pointer_at(at), value.ir, "monotonic")
 
         if deterministic:
             with f.when(item < tables * columns), f.loop(0, count) as j:

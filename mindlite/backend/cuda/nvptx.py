@@ -56,9 +56,9 @@ class _ThreadEmitter(_Emitter):
         block, *args = self.function.args
         self.enter(args)
         scopes = alias_scopes(self.module, len(self.operands))
-        self.scopes = {id(o): scopes[nest.place(k)] for k, o in enumerate(self.operands)}
+        self.scopes = {id(o): scopes[nest.memory_of(k)] for k, o in enumerate(self.operands)}
         for k, operand in enumerate(self.operands):
-            raw = args[nest.place(k)]
+            raw = args[nest.memory_of(k)]
             if isinstance(operand.abstract, AbstractScalar):
                 self.pointers[id(operand)] = self.arithmetic.scalar_argument(raw, operand.dtype)
             else:
@@ -203,7 +203,7 @@ class _ThreadEmitter(_Emitter):
         column = b.mul(b.urem(block, right), I64(SIDE))
         self.bind_all(self.plan.chain, b.udiv(block, b.mul(down, right)))
         self.statements(self.plan.values)
-        places = {e: self.room(SIDE * PITCH, REGISTER[e.dtype.name]) for e in across}
+        pointers = {e: self.room(SIDE * PITCH, REGISTER[e.dtype.name]) for e in across}
 
         def element(t, near, far):
             """Bind the loop variables to an element whose neighbour along `near` is the next thread's; is it there?"""
@@ -217,15 +217,15 @@ class _ThreadEmitter(_Emitter):
         with self.loop(self.thread, I64(SIDE * SIDE), self.threads) as t:
             there, at = element(t, outer, inner)
             with b.if_then(there):
-                for e, place in places.items():
-                    b.store(self.load(e), b.gep(place, [at]))
+                for e, pointer in pointers.items():
+                    b.store(self.load(e), b.gep(pointer, [at]))
         b.call(self.rules["barrier"], [])
         with self.loop(self.thread, I64(SIDE * SIDE), self.threads) as t:
             there, at = element(t, inner, outer)
             with b.if_then(there):
-                for e, place in places.items():
-                    self.names[e] = b.load(b.gep(place, [at]), typ=self.type(e))
-                self.statements([s for s in self.plan.body if not (isinstance(s, Let) and s.expr in places)])
+                for e, pointer in pointers.items():
+                    self.names[e] = b.load(b.gep(pointer, [at]), typ=self.type(e))
+                self.statements([s for s in self.plan.body if not (isinstance(s, Let) and s.expr in pointers)])
         b.call(self.rules["barrier"], [])
 
     # ------------------------------------------------------------ what threads share
@@ -294,17 +294,17 @@ class _ThreadEmitter(_Emitter):
         self.through_memory(slots, step, self.thread, lane, rows, ir.IntType(1)(1), I64(WARP))
 
     def through_memory(self, slots, step, mine, first, count, speaks, stride):
-        """Threads that speak leave their values at place `mine`; all fold those at first, first + stride, .., in order."""
+        """Threads that speak leave their values at number `mine`; all fold those at first, first + stride, .., in order."""
         b, before = self.builder, self.shared_bytes
-        places = [self.room(THREADS, type_) for _, type_ in slots]
+        pointers = [self.room(THREADS, type_) for _, type_ in slots]
         with b.if_then(speaks):
-            for (slot, type_), place in zip(slots, places):
-                b.store(b.load(slot, typ=type_), b.gep(place, [mine]))
+            for (slot, type_), pointer in zip(slots, pointers):
+                b.store(b.load(slot, typ=type_), b.gep(pointer, [mine]))
         b.call(self.rules["barrier"], [])
 
         def read(number):
             at = b.add(first, b.mul(number, stride))
-            return [b.load(b.gep(place, [at]), typ=type_) for place, (_, type_) in zip(places, slots)]
+            return [b.load(b.gep(pointer, [at]), typ=type_) for pointer, (_, type_) in zip(pointers, slots)]
         for (slot, _), value in zip(slots, read(I64(0))):
             b.store(value, slot)
         with self.loop(I64(1), count) as k:

@@ -236,6 +236,6 @@ class SimulatedLibrary:
         return self.later(run)
 
 
-def _write(place: int, kind: Any, value: int) -> None:
+def _write(address: int, kind: Any, value: int) -> None:
     """Write a number where C wants it."""
-    kind.from_address(place).value = value
+    kind.from_address(address).value = value

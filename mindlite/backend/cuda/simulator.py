@@ -43,17 +43,17 @@ def _machine_text():
     """The LLVM IR of the machine: its fibers, and what a thread asks of it."""
     module = ir.Module("simulator")
     kind = ir.FunctionType(words.NOTHING, [words.WORD, words.WORD])
-    switch = ir.Function(module, kind, "fiber_switch")       # (where this fiber's place is kept, the place of the next)
+    switch = ir.Function(module, kind, "fiber_switch")       # (where this fiber stops is kept, where the next one did)
     switch.linkage = "internal"
     for attribute in ("naked", "noinline"):
         switch.attributes.add(attribute)
     b = ir.IRBuilder(switch.append_basic_block())
     b.asm(ir.FunctionType(words.NOTHING, []), _SWITCH.replace("\n", "; "), "", [], True)
     b.unreachable()
-    place, total = {}, 0
+    offsets, total = {}, 0
     for name, count in _WORDS.items():
-        place[name], total = total, total + count
-    low_writer.write_functions(module, source_of(__file__, "simulator_code"), {"APART": MET, "STACK": STACK}, place, total)
+        offsets[name], total = total, total + count
+    low_writer.write_functions(module, source_of(__file__, "simulator_code"), {"APART": MET, "STACK": STACK}, offsets, total)
     return str(module)
 
 

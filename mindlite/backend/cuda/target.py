@@ -53,15 +53,15 @@ class CUDA(Target):
         """LLVM IR of a part (`nvptx`)."""
         return nvptx.emit(nest)
 
-    def write_together(self, texts: list, places: list) -> str:
+    def write_together(self, texts: list, positions: list) -> str:
         """The parts and where their words are: blocks, not items, are shared out, so extents are not asked for."""
-        return _TOGETHER + json.dumps({"texts": texts, "places": [own for own, _, _ in places]})
+        return _TOGETHER + json.dumps({"texts": texts, "positions": [own for own, _, _ in positions]})
 
     def compiled(self, name: str, text: str, source: Any, cost: int = 1) -> Kernel:
         """The Kernel; it is compiled when it is launched first, for the device on which that is."""
         if text.startswith(_TOGETHER):
             said = json.loads(text[len(_TOGETHER):])
-            return self._kernel(name, kernel_text(said["texts"], said["places"]), source, cost)
+            return self._kernel(name, kernel_text(said["texts"], said["positions"]), source, cost)
         return self._kernel(name, kernel_text([text]), source, cost)
 
     def _kernel(self, name, texts, source, cost, least=32):

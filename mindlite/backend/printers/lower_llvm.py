@@ -53,9 +53,9 @@ class _Emitter(VectorLoops):
         done = self.function.append_basic_block("done")
         self.pointers, self.operands = {}, list(nest.inputs) + [o.operand for o in nest.outputs]
         scopes = alias_scopes(self.module, len(self.operands))
-        self.scopes = {id(o): scopes[nest.place(k)] for k, o in enumerate(self.operands)}
+        self.scopes = {id(o): scopes[nest.memory_of(k)] for k, o in enumerate(self.operands)}
         for k, operand in enumerate(self.operands):
-            raw = b.load(b.gep(args, [I64(nest.place(k))]), typ=I64)
+            raw = b.load(b.gep(args, [I64(nest.memory_of(k))]), typ=I64)
             if isinstance(operand.abstract, AbstractScalar):
                 self.pointers[id(operand)] = self.arithmetic.scalar_argument(raw, operand.dtype)
             else:
@@ -162,7 +162,7 @@ class _Emitter(VectorLoops):
                   all(both.isdisjoint(part.free) for part in e.fields[2])]
         copies = {e: self.arithmetic.slot(self.type(e), side * side) for e in across}
         with self.loop(start, stop, side) as row, self.loop(I64(0), width, side) as column:
-            def place(copy, i, j):
+            def address(copy, i, j):
                 return b.gep(copy, [b.add(b.mul(b.sub(i, row), I64(side)), b.sub(j, column))])
             rows, columns = self.piece_end(row, side, stop), self.piece_end(column, side, width)
             whole = b.icmp_signed("==", b.add(b.sub(rows, row), b.sub(columns, column)), I64(2 * side))
@@ -173,32 +173,32 @@ class _Emitter(VectorLoops):
                             lanes = step if access.fields[0].dtype is dt.float32 else 1
                             with self.loop(column, columns, lanes) as j, self.loop(row, rows, lanes) as i:
                                 self.copy_across(access, s.variable, i, inner.variable, j, lanes,
-                                                 lambda di, dj: place(copy, b.add(i, I64(di)), b.add(j, I64(dj))))
+                                                 lambda di, dj: address(copy, b.add(i, I64(di)), b.add(j, I64(dj))))
             with self.loop(row, rows) as i:
                 self.bind(s.variable, i)
                 with self.loop(column, columns) as j:
                     self.bind(inner.variable, j)
                     for access, copy in copies.items():
-                        self.names[access] = b.load(place(copy, i, j), typ=self.type(access))
+                        self.names[access] = b.load(address(copy, i, j), typ=self.type(access))
                     self.statements([t for t in inner.body if not (isinstance(t, Let) and t.expr in copies)])
         for access in copies:
             del self.names[access]
 
-    def copy_across(self, access, outer, i, inner, j, lanes, place):
-        """Copy a block of `lanes` by `lanes` elements, which are neighbours along `outer`, to places along `inner`."""
+    def copy_across(self, access, outer, i, inner, j, lanes, address):
+        """Copy a block of `lanes` by `lanes` elements, which are neighbours along `outer`, to neighbours along `inner`."""
         b, rows = self.builder, []
         self.bind(outer, i)
         for k in range(lanes):
             self.bind(inner, b.add(j, I64(k)))
             rows.append(self.load(access) if lanes == 1 else self.load_vector(access, lanes))
         for k, row in enumerate(transposed(b, rows)):
-            b.store(row, b.bitcast(place(k, 0), row.type.as_pointer()), align=access.dtype.itemsize)
+            b.store(row, b.bitcast(address(k, 0), row.type.as_pointer()), align=access.dtype.itemsize)
 
     def load_vector(self, expr, lanes):
         """The float32 elements from that of an Access on."""
         operand, vector = expr.fields[0], ir.VectorType(self.type(expr), lanes)
-        place = self.builder.bitcast(self.place(expr), vector.as_pointer())
-        return mark(self.builder.load(place, typ=vector, align=operand.dtype.itemsize), self.scopes[id(operand)])
+        address = self.builder.bitcast(self.address(expr), vector.as_pointer())
+        return mark(self.builder.load(address, typ=vector, align=operand.dtype.itemsize), self.scopes[id(operand)])
 
     def bind(self, variable, value):
         self.dims[self.nest.symbols[variable]] = value
@@ -247,7 +247,7 @@ class _Emitter(VectorLoops):
             if wide is None:
                 self.fold_loops(s.loops, lambda: self.keep_best(s, best, where))
             else:
-                self.fold_loops(s.loops[:-1], lambda: self.fold_places(s, best, where))
+                self.fold_loops(s.loops[:-1], lambda: self.fold_positions(s, best, where))
             self.names[s.expr] = self.builder.load(where, typ=I64)
         elif kind in ("sum", "prod") and s.expr.dtype.is_float:
             self.fold_blocks(s)
@@ -429,7 +429,7 @@ class _Emitter(VectorLoops):
             name, args = expr.fields
             return self.arithmetic.call(name, [self.value(a) for a in args], args[0].dtype)
         if isinstance(expr, Reduce):
-            raise InternalError("a fold was not placed before its use")
+            raise InternalError("a fold was not written before its use")
         raise InternalError(f"no code for {type(expr).__name__}")
 
     def load(self, expr):
@@ -438,9 +438,9 @@ class _Emitter(VectorLoops):
             return self.pointers[id(operand)]
         if self.vector is not None:
             return self.vector_load(expr)
-        return self.arithmetic.load(self.place(expr), operand.dtype, self.scopes[id(operand)])
+        return self.arithmetic.load(self.address(expr), operand.dtype, self.scopes[id(operand)])
 
-    def place(self, expr):
+    def address(self, expr):
         """The address of an Access."""
         operand, offset, exprs, strides, _, _ = expr.fields
         b, index = self.builder, self.dim(offset)

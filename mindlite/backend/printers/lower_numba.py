@@ -57,11 +57,11 @@ class Register(types.Type):
 
 
 class Pointer(types.Type):
-    """Memory of elements. Fields: dtype, place (whose memory), count (of arguments that have memory)."""
+    """Memory of elements. Fields: dtype, owner (whose memory), count (of arguments that have memory)."""
 
-    def __init__(self, dtype, place, count):
-        self.dtype, self.place, self.count = dtype, place, count
-        super().__init__(f"pointer({dtype.name}, {place} of {count})")
+    def __init__(self, dtype, owner, count):
+        self.dtype, self.owner, self.count = dtype, owner, count
+        super().__init__(f"pointer({dtype.name}, {owner} of {count})")
 
 
 class Lanes(types.Type):
@@ -190,7 +190,7 @@ def _address(builder, types_, values):
     pointer = builder.gep(values[0], [_convert(builder, values[1], types_[1], dt.int64)])
     if isinstance(types_[0], Lanes):
         return pointer, None
-    return pointer, alias_scopes(builder.module, types_[0].count)[types_[0].place]
+    return pointer, alias_scopes(builder.module, types_[0].count)[types_[0].owner]
 
 
 def _load(builder, types_, values):
@@ -333,8 +333,8 @@ def _flags():
 def _argument(word, count):
     """The Numba type of a word of the signature."""
     if word.endswith("]"):
-        name, place = word[:-1].split("*[")
-        return Pointer(dt.dtype(name), int(place), count)
+        name, owner = word[:-1].split("*[")
+        return Pointer(dt.dtype(name), int(owner), count)
     return types.int64 if word == "size" else Register(dt.dtype(word))
 
 
@@ -371,7 +371,7 @@ def _entry(module, context, fndesc, arguments, types_):
     values = []
     for number, type_ in enumerate(arguments):
         is_pointer = isinstance(type_, Pointer)
-        raw = b.load(b.gep(args, [I64(type_.place if is_pointer else number)]), typ=I64)
+        raw = b.load(b.gep(args, [I64(type_.owner if is_pointer else number)]), typ=I64)
         values.append(b.inttoptr(raw, MEMORY[type_.dtype.name].as_pointer()) if is_pointer else
                       Arithmetic(b).scalar_argument(raw, dtype_of(type_)))
     callee = context.declare_function(module, fndesc)

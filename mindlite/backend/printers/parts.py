@@ -1,7 +1,7 @@
 """Several kernels as one (`graph_kernel/horizontal.py`): the function that shares out their units of work.
 
 The text is one JSON object behind _FIRST_LINE: {"texts": distinct parts in LLVM IR, "parts": [[number of its
-text, the places of its arguments, the place of its extent, the place of its units per item], ..]}.
+text, the positions of its arguments, that of its extent, that of its units per item], ..]}.
 """
 import json
 
@@ -16,10 +16,10 @@ def is_together(text):
     return text.startswith(_FIRST_LINE)
 
 
-def text_of_parts(texts, places):
-    """The text of a kernel. texts: of the parts; places: for each (its arguments, extent, units of an item)."""
+def text_of_parts(texts, positions):
+    """The text of a kernel. texts: of the parts; positions: for each (its arguments, extent, units of an item)."""
     distinct = list(dict.fromkeys(texts))
-    parts = [[distinct.index(text), *place] for text, place in zip(texts, places)]
+    parts = [[distinct.index(text), *room] for text, room in zip(texts, positions)]
     return _FIRST_LINE + json.dumps({"texts": distinct, "parts": parts})
 
 
@@ -32,14 +32,14 @@ def modules_of(text):
     args, *ends = function.args
     b, start = ir.IRBuilder(function.append_basic_block("entry")), words.word(0)
     rooms = [words.room(b, len(arguments)) for _, arguments, _, _ in said["parts"]]
-    for place, (part, arguments, extent, units) in zip(rooms, said["parts"]):
+    for room, (part, arguments, extent, units) in zip(rooms, said["parts"]):
         each = words.read(b, args, units)
         whole = b.mul(words.read(b, args, extent), each)
         begin, end = (_items(b, b.sub(unit, start), whole, each) for unit in ends)
         with b.if_then(b.icmp_signed("<", begin, end)):
             for k, argument in enumerate(arguments):
-                words.write(b, place, k, words.read(b, args, argument))
-            words.call(b, names[part], place, begin, end, attributes=("noinline",))     # an optimiser has one part many times
+                words.write(b, room, k, words.read(b, args, argument))
+            words.call(b, names[part], room, begin, end, attributes=("noinline",))     # an optimiser has one part many times
         start = b.add(start, whole)
     b.ret(words.word(0))
     return str(module), {name: text.replace('@"kernel"', f'@"{name}"') for name, text in zip(names, said["texts"])}

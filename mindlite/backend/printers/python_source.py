@@ -310,7 +310,7 @@ def numba_source(nest):
     words = []
     for number, operand in enumerate([*nest.inputs, *(o.operand for o in nest.outputs)]):
         scalar = isinstance(operand.abstract, AbstractScalar)
-        words.append(operand.dtype.name if scalar else f"{operand.dtype.name}*[{nest.place(number)}]")
+        words.append(operand.dtype.name if scalar else f"{operand.dtype.name}*[{nest.memory_of(number)}]")
     words += ["size"] * len(nest.sizes)
     return f"{', '.join(words)}\n{python_source(nest, plain=True)}"
 

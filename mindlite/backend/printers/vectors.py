@@ -32,7 +32,7 @@ from .math_functions import Repeated, call, is_inline, suffix
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
-PLACES = 1 << 30               # elements of a row whose numbers are counted in 32 bits
+COUNTED = 1 << 30               # elements of a row whose numbers are counted in 32 bits
 
 
 @dataclass
@@ -154,7 +154,7 @@ class VectorLoops:
     type: Callable[..., Any]
     dim: Callable[..., Any]
     initial: Callable[..., Any]
-    place: Callable[..., Any]
+    address: Callable[..., Any]
     piece_end: Callable[..., Any]
     fold_loops: Callable[..., Any]
     keep_better: Callable[..., Any]
@@ -215,7 +215,7 @@ class VectorLoops:
             value = combine(*halves(b, value))
         return value
 
-    def fold_places(self, s, best, where):
+    def fold_positions(self, s, best, where):
         """argmax or argmin over the innermost loop of a Fold: each lane keeps its best value and where it stood, the first of
         equals; then lanes are compared. best, where: the slots of what was found before, in rows of smaller numbers."""
         b, kind, type_, dtype = self.builder, s.expr.fields[0], self.type(s.value), s.value.dtype
@@ -234,7 +234,7 @@ class VectorLoops:
         def halved(held):
             """The winners of the two halves of the lanes."""
             return better_of(*zip(*(halves(b, part) for part in held)))
-        with self.loop(I64(0), stop, PLACES) as first:
+        with self.loop(I64(0), stop, COUNTED) as first:
             for slot, value in zip(slots[wide], (spread(b, neutral, wide), ir.Constant(ir.VectorType(I32, wide), None))):
                 b.store(value, slot)
 
@@ -255,7 +255,7 @@ class VectorLoops:
                     held = halved(held)
                 for slot, value in zip(slots[lanes], held):
                     b.store(value, slot)
-            self.vector_loop(variable, first, self.piece_end(first, PLACES, stop), (wide,), body, narrow)
+            self.vector_loop(variable, first, self.piece_end(first, COUNTED, stop), (wide,), body, narrow)
             held = tuple(map(b.load, slots[lanes]))
             while isinstance(held[0].type, ir.VectorType):
                 held = halved(held)
@@ -278,12 +278,12 @@ class VectorLoops:
                     self.bind(variable, row)
                     self.statements(statements)
                     values.append(self.value(s.value))
-                place = self.lanes_at(sums, self.first_lane(), self.vector.count)
-                values.append(b.load(place, align=s.expr.dtype.itemsize))
+                address = self.lanes_at(sums, self.first_lane(), self.vector.count)
+                values.append(b.load(address, align=s.expr.dtype.itemsize))
                 while len(values) > 1:
                     x, y, *values = values
                     values.append(self.arithmetic.accumulate(kind, x, y, s.expr.dtype))
-                b.store(values[0], place, align=s.expr.dtype.itemsize)
+                b.store(values[0], address, align=s.expr.dtype.itemsize)
             self.vector_loop(s.lanes, self.tile_start, b.add(self.tile_start, self.tile_size), counts, body)
 
         def all_rows():
@@ -308,8 +308,8 @@ class VectorLoops:
 
     def lanes_at(self, slot, lane, count):
         """The address of `count` numbers of a slot."""
-        place = self.builder.gep(slot, [lane])
-        return self.builder.bitcast(place, ir.VectorType(slot.type.pointee, count).as_pointer())
+        address = self.builder.gep(slot, [lane])
+        return self.builder.bitcast(address, ir.VectorType(slot.type.pointee, count).as_pointer())
 
     def first_lane(self):
         """The number of the first column of the vector in its tile."""
@@ -321,8 +321,8 @@ class VectorLoops:
             if expr in self.names:
                 return self.names[expr]
             if expr in self.scratch:
-                place = self.lanes_at(self.scratch[expr], self.first_lane(), self.vector.count)
-                return self.builder.load(place, align=expr.dtype.itemsize)
+                address = self.lanes_at(self.scratch[expr], self.first_lane(), self.vector.count)
+                return self.builder.load(address, align=expr.dtype.itemsize)
             return self.compute(expr)
         count = self.vector.count
         with self.numbers():
@@ -346,13 +346,13 @@ class VectorLoops:
         dtype, scope = operand.dtype, self.scopes[id(operand)]
         kind = ir.VectorType(MEMORY[dtype.name], self.vector.count)
         with self.numbers():
-            pointer = self.place(access)
-        place, mask = b.bitcast(pointer, kind.as_pointer()), self.vector.mask
+            pointer = self.address(access)
+        address, mask = b.bitcast(pointer, kind.as_pointer()), self.vector.mask
         if mask is None:
-            raw = b.load(place, typ=kind, align=dtype.itemsize)
+            raw = b.load(address, typ=kind, align=dtype.itemsize)
         else:
             raw = call(b, f"llvm.masked.load.{suffix(kind)}.p0", kind,
-                       [place, I32(dtype.itemsize), mask, ir.Constant(kind, None)])
+                       [address, I32(dtype.itemsize), mask, ir.Constant(kind, None)])
         return self.arithmetic.from_memory(mark(raw, scope), dtype)
 
     def vector_store(self, value, pointer, dtype, scope):
@@ -365,8 +365,8 @@ class VectorLoops:
 
     def put(self, value, pointer, dtype, scope):
         """Write all lanes of a vector, or a number."""
-        place = self.builder.bitcast(pointer, value.type.as_pointer())
-        mark(self.builder.store(value, place, align=dtype.itemsize), scope)
+        address = self.builder.bitcast(pointer, value.type.as_pointer())
+        mark(self.builder.store(value, address, align=dtype.itemsize), scope)
 
     def write_what_is_left(self):
         """The stores of an iteration that may not be whole: half of the lanes, a quarter, .. as the bits of how many there
@@ -386,5 +386,5 @@ class VectorLoops:
                     with b.if_then(there):
                         for (first, _), (_, *where) in zip(parts, stores):
                             self.put(first, *where)
-                    stores = [(b.select(there, rest, first), b.select(there, b.gep(place, [I64(count)]), place), *kind)
-                              for (first, rest), (_, place, *kind) in zip(parts, stores)]
+                    stores = [(b.select(there, rest, first), b.select(there, b.gep(address, [I64(count)]), address), *kind)
+                              for (first, rest), (_, address, *kind) in zip(parts, stores)]

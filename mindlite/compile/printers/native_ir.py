@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...backend.target import current
-from ...backend.words import BIT, BYTE, DOUBLE, NOTHING, POINTER, WORD, call, call_at, place, read, room, word, write
+from ...backend.words import BIT, BYTE, DOUBLE, NOTHING, POINTER, WORD, call, call_at, pointer_to, read, room, word, write
 from ...common.device import COPY, GIVE, LAUNCH, POISON, TAKE, Device
 from ...common.errors import InternalError
 from .. import flow as F
@@ -57,7 +57,7 @@ def _write_entry(module: ir.Module, flow: F.Flow) -> None:
     ctx.name = "ctx"
     b = ir.IRBuilder(function.append_basic_block("entry"))
     given = [read(b, ctx, R.PARAMS + n, _type(flow.kinds[p.register])) for n, p in enumerate(flow.params)]
-    b.ret(b.call(module.globals["flow_0"], [ctx, place(b, ctx, R.PARAMS + len(given)), *given]))
+    b.ret(b.call(module.globals["flow_0"], [ctx, pointer_to(b, ctx, R.PARAMS + len(given)), *given]))
 
 
 class _FlowPrinter:
@@ -199,7 +199,7 @@ class _FlowPrinter:
         if site.planned:
             made = call(self.b, "rt_static", self.ctx, site.first, site.count, nbytes, self.args, count)
         else:
-            slot = place(self.b, self.slots, site.slot)
+            slot = pointer_to(self.b, self.slots, site.slot)
             made = call(self.b, "rt_alloc", self.ctx, slot, site.count, nbytes, self.args, count, site.first)
         self.fail_if_null(made, i)
         self.values[i.dst] = made
@@ -221,7 +221,7 @@ class _FlowPrinter:
         if alloc.device is not None:
             self.kill_on_device(alloc.device, alloc, site)
         elif not site.planned:
-            slot = place(self.b, self.slots, site.slot)
+            slot = pointer_to(self.b, self.slots, site.slot)
             call(self.b, "rt_kill", self.ctx, slot, site.count, site.first, result=NOTHING)
         elif self.linked.verify:
             call(self.b, "rt_kill_static", self.ctx, site.first, site.count, result=NOTHING)
@@ -320,7 +320,7 @@ class _FlowPrinter:
         b, (failed, go_on) = self.b, map(self.block_named, ("failed", "checked"))
         b.cbranch(b.icmp_signed("==", self.value(i.cond), word(0)), failed, go_on)
         b.position_at_end(failed)
-        self.fill(self.all(i.args), place(b, self.ctx, R.FAIL_VALUES))
+        self.fill(self.all(i.args), pointer_to(b, self.ctx, R.FAIL_VALUES))
         self.failing(i)
         b.branch(self.fail)
         b.position_at_end(go_on)
