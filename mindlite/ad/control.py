@@ -31,7 +31,8 @@ from ..mindir.inline import inline
 from ..ops.logic import flowing
 from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_branches, reached_state
-from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, after_iterations, either, flag_of, from_tape, is_flag, of_both, on_tape, told)
+from .reach import (FLAG, FLAGGED, ON_TAPE, UNKNOWN, after_iterations, either, flag_of, flagged, from_tape, is_flag, of_both,
+                    on_tape)
 from .gradient_hooks import reverse_gate, reverse_port, unsure
 from .remat import Segments, forward_segments, refusal, reverse_segments
 from .symbols import changing_sizes
@@ -40,15 +41,15 @@ TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
 
 def seeds_of(sweep, node):
-    """The numbers of the results of `node` that have a cotangent, the cotangents, and whether they flow."""
+    """The numbers of the results of `node` that have a cotangent, the cotangents, and whether they arrive."""
     found = {}
     for i in sorted(sweep.active[node]):
-        dout, flow = sweep.cotangent(node, i), sweep.flow(node, i)
+        dout, reach = sweep.cotangent(node, i), sweep.reach(node, i)
         if dout is None and node.abstract.elements[i] == TAPE:
-            dout, flow = tape_new(), True
+            dout, reach = tape_new(), True
         if dout is not None:
-            found[i] = dout, flow
-    return list(found), [dout for dout, _ in found.values()], [flow for _, flow in found.values()]
+            found[i] = dout, reach
+    return list(found), [dout for dout, _ in found.values()], [reach for _, reach in found.values()]
 
 
 # ---------------------------------------------------------------- cond
@@ -63,14 +64,14 @@ def forward_cond(node, args, tape, branches):
 def reverse_cond(sweep, node):
     """(tape, dx) = cond(p, tape, x, dout; ◀t, ◀f)"""
     pred, *operands = node.args
-    seeds, douts, flows = seeds_of(sweep, node)
+    seeds, douts, reaches = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(operands) if x in sweep.active]
     wrt = sorted(reached_branches(node, wrt, seeds))
-    branches = [sweep.below(node.attrs[side], wrt, seeds, operands, told(flows)) for side in ("true", "false")]
-    both = [of_both(*pair) for pair in zip(*[branch.flows for branch in branches])]
-    asked = [k for k, flow in enumerate(both) if flow is TOLD]
+    branches = [sweep.below(node.attrs[side], wrt, seeds, operands, flagged(reaches)) for side in ("true", "false")]
+    both = [of_both(*pair) for pair in zip(*[branch.reaches for branch in branches])]
+    asked = [k for k, reach in enumerate(both) if reach is FLAGGED]
     for branch in branches:
         branch.close(asked)
     given = sorted({i for branch in branches for i in branch.given()})
@@ -80,14 +81,14 @@ def reverse_cond(sweep, node):
     sweep.parts[node] = branches
     values = [sweep.value(operands[i]) for i in given]
     sweep.tape, *made = append(
-        cond, sweep.value(pred), sweep.tape_after(node), *values, *douts, *filter(is_flag, flows),
+        cond, sweep.value(pred), sweep.tape_after(node), *values, *douts, *filter(is_flag, reaches),
         true=branches[0].backward, false=branches[1].backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(operands[i].abstract) for i in wrt], *[FLAG] * len(asked))))
     for k, flag in zip(asked, made[len(wrt):]):
         both[k] = flag
-    for i, gradient, flow in zip(wrt, made, both):
-        if flow is not False:
-            sweep.add(operands[i], gradient, flow, exact=True)
+    for i, gradient, reach in zip(wrt, made, both):
+        if reach is not False:
+            sweep.add(operands[i], gradient, reach, exact=True)
 
 
 # ---------------------------------------------------------------- while_loop
@@ -115,18 +116,18 @@ def forward_while(node, args, tape, body):
 def reverse_while(sweep, node):
     """(tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))"""
     n = len(node.args) - node.attrs["invariants"]
-    seeds, _, flows = seeds_of(sweep, node)
+    seeds, _, reaches = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
     wrt = [*sorted(sweep.active[node]), *[i for i in range(n, len(node.args)) if node.args[i] in sweep.active]]
     reached = sorted(reached_state(node, wrt, seeds))
     state, invariants = [i for i in reached if i < n], [i for i in reached if i >= n]
-    after = dict(zip(seeds, flows))
-    body, flows = after_iterations([after.get(i, False) for i in state], lambda flows: sweep.below(
-        node.attrs["body"], state + invariants, state, node.args, flows, changing_sizes(node.attrs["body"])))
-    # whether the state's cotangents flow is carried from iteration to iteration, whether the invariants' ever did is collected
-    kept = [k for k, flow in enumerate(flows) if flow is TOLD]
-    collected = [k for k in range(len(state), len(reached)) if is_flag(body.flows[k])]
+    after = dict(zip(seeds, reaches))
+    body, reaches = after_iterations([after.get(i, False) for i in state], lambda reaches: sweep.below(
+        node.attrs["body"], state + invariants, state, node.args, reaches, changing_sizes(node.attrs["body"])))
+    # whether the state's cotangents arrive is carried from iteration to iteration, whether the invariants' ever did is collected
+    kept = [k for k, reach in enumerate(reaches) if reach is FLAGGED]
+    collected = [k for k in range(len(state), len(reached)) if is_flag(body.reaches[k])]
     body.close(kept + collected)
     carried = len(reached) + len(kept) + len(collected)
     given = [i for i in body.given() if i >= n]
@@ -145,16 +146,16 @@ def reverse_while(sweep, node):
         dstate, sums, rest = rest[:len(state)], rest[len(state):len(reached)], rest[len(reached):]
         flags, ever, values = rest[:len(kept)], rest[len(kept):carried - len(reached)], rest[carried - len(reached):]
         tape, *made = inline(target, body.backward, [tape, *values, *dstate, *flags])
-        gradients, flow = made[:len(reached)], made[len(reached):]
+        gradients, reach = made[:len(reached)], made[len(reached):]
         return [tape, ops.sub(count, 1), *gradients[:len(state)],
                 *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])],
-                *flow[:len(kept)], *map(ops.logical_or, ever, flow[len(kept):])]
+                *reach[:len(kept)], *map(ops.logical_or, ever, reach[len(kept):])]
 
     def test(target, tape, count, *rest):
         return [ops.greater(count, 0)]
 
     values, dstate = body.backward.parameters[1:1 + len(given)], body.backward.parameters[1 + len(given):][:len(state)]
-    flags = [f"flows{reached[k]}" for k in kept + collected]
+    flags = [f"reaches{reached[k]}" for k in kept + collected]
     sums = [sweep.sizes.renamed(node.args[i].abstract) for i in invariants]
     kinds = [TAPE, COUNT, *[d.abstract for d in dstate], *sums, *[FLAG] * len(flags), *[v.abstract for v in values]]
     names = ["tape", "count", *[d.name for d in dstate], *[f"sum{i}" for i in invariants], *flags, *[v.name for v in values]]
@@ -176,14 +177,14 @@ def reverse_while(sweep, node):
                   *[sweep.value(node.args[i]) for i in given], invariants=len(given), cond=more, body=step,
                   abstract=AbstractTuple((TAPE, COUNT, *results)))
     sweep.tape = made[0]
-    flows += body.flows[len(state):]
+    reaches += body.reaches[len(state):]
     for k, flag in zip(kept + collected, made[2 + len(reached):]):
-        flows[k] = flag
+        reaches[k] = flag
     for k, (i, gradient) in enumerate(zip(reached, made[2:])):
-        if flows[k] is True and i >= n:                      # if there was an iteration
-            flows[k] = ops.greater(sweep.value(node, "count"), 0)
-        if flows[k] is not False:
-            sweep.add(node.args[i], gradient, flows[k], exact=True)
+        if reaches[k] is True and i >= n:                      # if there was an iteration
+            reaches[k] = ops.greater(sweep.value(node, "count"), 0)
+        if reaches[k] is not False:
+            sweep.add(node.args[i], gradient, reaches[k], exact=True)
 
 
 # ---------------------------------------------------------------- call
@@ -195,21 +196,21 @@ def forward_call(node, args, tape, callee):
 
 def reverse_call(sweep, node):
     """(tape, dx) = call(tape, dout; ◀g)"""
-    seeds, douts, flows = seeds_of(sweep, node)
+    seeds, douts, reaches = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active]
     inside = {n.fn for below in node.attrs["graph"].reachable() for n in below.nodes}
-    known = UNKNOWN not in flows and segment not in inside
+    known = UNKNOWN not in reaches and segment not in inside
     if gate in inside and not known:
         raise unsure(node)
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
     sweep.parts[node] = callee
     sweep.tape, *made = append(
-        call, sweep.tape_after(node), *douts, *map(flag_of, flows), graph=callee.backward,
+        call, sweep.tape_after(node), *douts, *map(flag_of, reaches), graph=callee.backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(node.args[i].abstract) for i in wrt], *[FLAG] * len(wrt))))
-    for i, gradient, flow in zip(wrt, made, made[len(wrt):]):
-        sweep.add(node.args[i], gradient, flow if known else UNKNOWN, exact=True)
+    for i, gradient, reach in zip(wrt, made, made[len(wrt):]):
+        sweep.add(node.args[i], gradient, reach if known else UNKNOWN, exact=True)
 
 
 # ---------------------------------------------------------------- Python code
@@ -257,7 +258,7 @@ def is_pullback(node):
 def reverse_custom(sweep, node):
     """dx = bprop(x, out, dout); the forward node stays as it is."""
     elements = node.abstract.elements
-    seeds, _, flows = seeds_of(sweep, node)
+    seeds, _, reaches = seeds_of(sweep, node)
     if not seeds:
         return
     douts = [sweep.cotangent_or_zeros(node, i) for i in range(len(elements))]
@@ -265,7 +266,7 @@ def reverse_custom(sweep, node):
     gradients = inline(sweep.back, node.attrs["bprop"], [*map(sweep.value, node.args), *outs, *douts], by="grad")
     for x, gradient in zip(node.args, gradients):
         if x in sweep.active:
-            sweep.add(x, gradient, either(flows))
+            sweep.add(x, gradient, either(reaches))
 
 
 def reverse_push(sweep, node):
@@ -277,8 +278,8 @@ def reverse_push(sweep, node):
     floats = [v for v in values if is_differentiable(v.abstract)]
     below, *made = tape_pop(dtape, abstracts=(*[sweep.sizes.renamed(v.abstract) for v in floats], *[ON_TAPE] * len(floats)))
     sweep.add(tape, below)
-    for v, dv, flow in zip(floats, made, from_tape(made[len(floats):])):
-        sweep.add(v, dv, flow, exact=True)
+    for v, dv, reach in zip(floats, made, from_tape(made[len(floats):])):
+        sweep.add(v, dv, reach, exact=True)
 
 
 def reverse_pop(sweep, node):
@@ -288,7 +289,7 @@ def reverse_pop(sweep, node):
     below = sweep.cotangent(node, 0)
     sweep.add(node.args[0], tape_push(tape_new() if below is None else below,
                                       *[sweep.cotangent_or_zeros(node, i) for i in floats],
-                                      *on_tape([sweep.flow(node, i) for i in floats])))
+                                      *on_tape([sweep.reach(node, i) for i in floats])))
 
 
 def reverse_new(sweep, node):
@@ -296,13 +297,15 @@ def reverse_new(sweep, node):
 
 
 def reverse_flowing(sweep, node):
-    """dx = flowing(flag, dout): nothing flows to what does not flow"""
+    """dx = flowing(flag, dout): nothing goes on to where nothing arrives"""
     flag, x = node.args
-    dout, flow = sweep.cotangent(node), sweep.flow(node)
+    dout, reach = sweep.cotangent(node), sweep.reach(node)
     if dout is not None:
         flag = sweep.value(flag)
-        alike = flag.abstract == FLAG and flow is not UNKNOWN
-        sweep.add(x, flowing(flag, dout), (flag if flow is True else ops.logical_and(flow, flag)) if alike else flow, exact=True)
+        alike = flag.abstract == FLAG and reach is not UNKNOWN
+        if alike:
+            reach = flag if reach is True else ops.logical_and(reach, flag)
+        sweep.add(x, flowing(flag, dout), reach, exact=True)
 
 
 FORWARD = {cond: forward_cond, while_loop: forward_while, call: forward_call, segment: forward_segment}

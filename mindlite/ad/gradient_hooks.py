@@ -9,15 +9,15 @@
 The gate is met first, as the sweep goes backwards; what its hooks let go on is kept for the port, which is met last.
 Where nothing is differentiated by what goes through the port, `alone` runs instead, behind `before`.
 
-In eager mode a hook is not called where nothing flows. Where data decides, the graph asks the cotangent's
-boolean (`flows.py`); where there is none, or the two ends of a Cell have different ones, the gradient is left to Python.
+In eager mode a hook is not called where nothing arrives. Where data decides, the graph asks the cotangent's
+boolean (`reach.py`); where there is none, or the two ends of a Cell have different ones, the gradient is left to Python.
 """
 from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import cond
 from ..mindir.inline import inline
-from .flows import UNKNOWN, either
+from .reach import UNKNOWN, either
 
 
 def unsure(node):
@@ -30,32 +30,32 @@ def reverse_gate(sweep, node):
     count, attrs = node.attrs["count"], node.attrs
     seen = [i for i in range(count) if sweep.cotangent(node, i) is not None]
     if not seen:
-        return                                               # as in eager mode, where nothing flows no hook is called
-    flow = either([sweep.flow(node, i) for i in seen])
+        return                                               # as in eager mode, where nothing arrives no hook is called
+    reach = either([sweep.reach(node, i) for i in seen])
     ties = attrs["after"] is not None                        # the last operand is the token of a port
-    if flow is UNKNOWN:
+    if reach is UNKNOWN:
         raise unsure(node)
     read = [sweep.value(x) for x in node.args[count:len(node.args) - ties]]
     douts = [sweep.cotangent_or_zeros(node, i) for i in range(count)]
-    gone = _passed(sweep, flow, attrs["bprop"], [*douts, *read], douts)
+    gone = _passed(sweep, reach, attrs["bprop"], [*douts, *read], douts)
     for x, dx in zip(node.args, gone):
-        sweep.add(x, dx, flow, exact=True)
+        sweep.add(x, dx, reach, exact=True)
     if not ties:
         return
     entry = node.args[-1].args[0]
     if entry in sweep.active:
-        sweep.gated[entry] = attrs["after"], gone, read, flow
+        sweep.gated[entry] = attrs["after"], gone, read, reach
     else:
-        _passed(sweep, flow, attrs["alone"], [*gone, *read], ())
+        _passed(sweep, reach, attrs["alone"], [*gone, *read], ())
 
 
-def _passed(sweep, flow, hook, given, zeros):
-    """What the graph of a hook lets go on of what it is given; where nothing flows it is not run, and `zeros` go on."""
-    if flow is True:
+def _passed(sweep, reach, hook, given, zeros):
+    """What the graph of a hook lets go on of what it is given; where nothing arrives it is not run, and `zeros` go on."""
+    if reach is True:
         return inline(sweep.back, hook, given, by="grad")
     names, kinds, indices = [p.name for p in hook.parameters], [p.abstract for p in hook.parameters], [*map(given.index, zeros)]
     beside = written(f"no {hook.name}", names, kinds, lambda target, *values: [values[i] for i in indices], by="grad")
-    return append(cond, flow, *given, true=hook, false=beside, abstract=AbstractTuple(tuple(x.abstract for x in zeros)))
+    return append(cond, reach, *given, true=hook, false=beside, abstract=AbstractTuple(tuple(x.abstract for x in zeros)))
 
 
 def reverse_port(sweep, node):
@@ -63,12 +63,12 @@ def reverse_port(sweep, node):
     seen = [i for i in range(len(node.args)) if sweep.cotangent(node, i) is not None]
     if not seen:
         return
-    flow = either([sweep.flow(node, i) for i in seen])
+    reach = either([sweep.reach(node, i) for i in seen])
     douts = [sweep.cotangent_or_zeros(node, i) for i in range(len(node.args))]
     if node in sweep.gated:
         after, gone, read, before = sweep.gated[node]
-        if flow is not before:                               # they come through a branch inside of the Cell
+        if reach is not before:                               # they come through a branch inside of the Cell
             raise unsure(node)
-        douts = _passed(sweep, flow, after, [*gone, *douts, *read], douts)
+        douts = _passed(sweep, reach, after, [*gone, *douts, *read], douts)
     for x, dx in zip(node.args, douts):
-        sweep.add(x, dx, flow, exact=True)
+        sweep.add(x, dx, reach, exact=True)

@@ -21,8 +21,8 @@ from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
 from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
-from .flows import (FLAG, ON_TAPE, TOLD, UNKNOWN, Part, after_iterations, either, flag_of, from_tape, is_flag, keeps_zeros,
-                    of_both, on_tape, told)
+from .reach import (FLAG, ON_TAPE, FLAGGED, UNKNOWN, Part, after_iterations, either, flag_of, from_tape, is_flag, keeps_zeros,
+                    of_both, on_tape, flagged)
 from .vjp import vjp_graph
 from .zeros import zeros_like_abstract
 
@@ -30,7 +30,7 @@ from .zeros import zeros_like_abstract
 def jvp_graph(graph, wrt):
     """The graph (*parameters, *tangents) -> (*outputs, *tangents of the outputs).
 
-    wrt    : numbers of the parameters that have a tangent; a tangent has its value's type, zeros where nothing flows
+    wrt    : numbers of the parameters that have a tangent; a tangent has its value's type, zeros where nothing arrives
     raises : GradientError at the user's line, for an operator that has neither a jvp nor a bprop rule
     """
     key = "jvp", tuple(wrt)
@@ -44,14 +44,14 @@ def jvp_graph(graph, wrt):
 class Forward:
     """The derivative of `graph`, whose parameters numbered in `wrt` have tangents, for the outputs in `results`.
 
-    flows: for each of `wrt`, does its tangent flow (`flows.py`): True, UNKNOWN or TOLD, where a boolean comes in, behind the
-           tangents. None: all do. Once written the same of each of `results`: True, UNKNOWN, a boolean, or False
+    reaches: for each of `wrt`, does its tangent reach it (`reach.py`): True, UNKNOWN or FLAGGED, where a boolean comes in,
+             behind the tangents. None: all do. Once written the same of each of `results`: True, UNKNOWN, a boolean, or False
     """
 
-    def __init__(self, graph, wrt, results, calls, flows=None):
+    def __init__(self, graph, wrt, results, calls, reaches=None):
         self.graph = expand_composites(graph, wrt, (jvp_rule,))
         self.wrt, self.results, self.calls = wrt, results, calls
-        self.flows = [True] * len(wrt) if flows is None else flows
+        self.reaches = [True] * len(wrt) if reaches is None else reaches
         self.env, self.tangents = {}, {}
 
     def write(self, target):
@@ -61,10 +61,10 @@ class Forward:
             self.env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
         wrt = [self.graph.parameters[i] for i in self.wrt]
         made = [target.add_parameter(f"d{p.name}", p.abstract, p.origin) for p in wrt]
-        for p, tangent, flow in zip(wrt, made, self.flows):
-            flow = target.add_parameter(f"flows {p.name}", FLAG, p.origin) if flow is TOLD else flow
+        for p, tangent, reach in zip(wrt, made, self.reaches):
+            reach = target.add_parameter(f"reaches {p.name}", FLAG, p.origin) if reach is FLAGGED else reach
             if is_smooth(p.abstract):
-                self.tangents[p, None] = Part(tangent, flow)
+                self.tangents[p, None] = Part(tangent, reach)
         # What rules require of sizes follows from what the program itself required.
         with building(target, self.graph.origin, by="jvp") as self.builder, collecting():
             for node in self.graph.nodes:
@@ -72,12 +72,12 @@ class Forward:
                 self._node(node)
             outputs = [self.graph.outputs[i] for i in self.results]
             self.outputs = [*map(self.value, self.graph.outputs), *map(self.tangent_or_zeros, outputs)]
-            self.flows = [isinstance(o.abstract, AbstractTape) or self.flow(o) for o in outputs]
+            self.reaches = [isinstance(o.abstract, AbstractTape) or self.reach(o) for o in outputs]
         return self
 
-    def close(self, told=()):
-        """The target with its outputs: the graph's, the tangents, and for the results numbered in `told` whether they flow."""
-        flags = [flag_of(self.flows[k]) for k in told]
+    def close(self, flagged=()):
+        """The target with its outputs: the graph's, the tangents, and for those numbered in `flagged` whether they arrive."""
+        flags = [flag_of(self.reaches[k]) for k in flagged]
         self.target.set_outputs([*map(self.builder.lift, self.outputs + flags)], make_tuple)
         return self.target
 
@@ -86,22 +86,22 @@ class Forward:
         return node if isinstance(node, ValueNode) else self.env[node]
 
     def part(self, node):
-        """The node's tangent and whether it flows, None for zero."""
+        """The node's tangent and whether it arrives, None for zero."""
         return self.tangents.get(result_of(node))
 
     def tangent(self, node):
-        """The node's tangent, None for zero; exactly zero where data decides that nothing flows."""
+        """The node's tangent, None for zero; exactly zero where data decides that nothing arrives."""
         part = self.part(node)
         if part is None:
             return None
         if not part.exact:
-            part = self.tangents[result_of(node)] = Part(part.annulled(), part.flow)
+            part = self.tangents[result_of(node)] = Part(part.annulled(), part.reach)
         return part.value
 
-    def flow(self, node):
-        """Whether the node's tangent flows: True, UNKNOWN, a boolean, False."""
+    def reach(self, node):
+        """Whether the node's tangent arrives: True, UNKNOWN, a boolean, False."""
         part = self.part(node)
-        return False if part is None else part.flow
+        return False if part is None else part.reach
 
     def tangent_or_zeros(self, node: Any):
         """The node's tangent, zeros where it has none."""
@@ -123,13 +123,13 @@ class Forward:
         self.env[node] = copy
         return copy
 
-    def set_results(self, node, made, numbers, flows):
-        """Enter what a control node became: its results, behind them the tangents of those in `numbers`; do they flow?"""
+    def set_results(self, node, made, numbers, reaches):
+        """Enter what a control node became: its results, behind them the tangents of those in `numbers`; do they arrive?"""
         count = len(node.abstract.elements)
         self.env[node] = tuple(made[:count])
-        for i, tangent, flow in zip(numbers, made[count:], flows):
-            if flow is not False:
-                self.tangents[node, i] = Part(tangent, flow)
+        for i, tangent, reach in zip(numbers, made[count:], reaches):
+            if reach is not False:
+                self.tangents[node, i] = Part(tangent, reach)
 
     def _node(self, node):
         if node.fn is tuple_getitem:
@@ -156,9 +156,9 @@ class Forward:
         if not any(map(is_smooth, elements)):
             return
         primals, parts = [self.value(a) for a in node.args], [self.part(a) for a in node.args]
-        flow = either([part.flow for part in parts if part is not None])
-        tangents = [part and (part.value if part.flow is flow else self.tangent(a)) for part, a in zip(parts, node.args)]
-        exact = all(part is None or part.exact or part.flow is not flow for part in parts)
+        reach = either([part.reach for part in parts if part is not None])
+        tangents = [part and (part.value if part.reach is reach else self.tangent(a)) for part, a in zip(parts, node.args)]
+        exact = all(part is None or part.exact or part.reach is not reach for part in parts)
         start = len(self.target.nodes)
         if node.fn in jvp_rule:
             made = jvp_rule[node.fn](primals, tangents, out, **node.attrs)
@@ -174,8 +174,8 @@ class Forward:
             if tangent.dtype is not element.dtype or tangent.ndim != element.ndim:
                 raise InternalError(f"the jvp rule of {node.fn.name} gives {tangent.abstract} for {element}",
                                     location=node.origin.location)
-            whole = flow is True or exact and keeps_zeros(tangent, tangents, self.target.nodes[start:])
-            self.tangents[node, i if several else None] = Part(tangent, flow, whole)
+            whole = reach is True or exact and keeps_zeros(tangent, tangents, self.target.nodes[start:])
+            self.tangents[node, i if several else None] = Part(tangent, reach, whole)
 
 
 def _bprop_as_graph(node):
@@ -218,15 +218,15 @@ def _cond(forward, node):
     pred, *operands = node.args
     elements = node.abstract.elements
     wrt = tuple(i for i, x in enumerate(operands) if forward.part(x) is not None)
-    flows = [forward.flow(operands[i]) for i in wrt]
+    reaches = [forward.reach(operands[i]) for i in wrt]
     sides = [node.attrs["true"], node.attrs["false"]]
     results = tuple(sorted(_tapes(elements).union(*(active_outputs(side, wrt) for side in sides))))
-    true, false = [Forward(side, wrt, results, forward.calls, told(flows)).write(FuncGraph(f"jvp {side.name}", side.origin))
+    true, false = [Forward(side, wrt, results, forward.calls, flagged(reaches)).write(FuncGraph(f"jvp {side.name}", side.origin))
                    for side in sides]
-    both = [*map(of_both, true.flows, false.flows)]
-    asked = [k for k, flow in enumerate(both) if flow is TOLD]
+    both = [*map(of_both, true.reaches, false.reaches)]
+    asked = [k for k, reach in enumerate(both) if reach is FLAGGED]
     made = append(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
-                  *filter(is_flag, flows), true=true.close(asked), false=false.close(asked),
+                  *filter(is_flag, reaches), true=true.close(asked), false=false.close(asked),
                   abstract=AbstractTuple(elements + tuple(elements[i] for i in results) + (FLAG,) * len(asked)))
     for k, flag in zip(asked, made[len(elements) + len(results):]):
         both[k] = flag
@@ -240,11 +240,11 @@ def _while(forward, node):
     state = tuple(sorted(active_state(node, positions) | _tapes(elements)))
     invariants = tuple(sorted(i for i in positions if i >= n))
     test, body = node.attrs["cond"], node.attrs["body"]
-    before = [isinstance(elements[i], AbstractTape) or forward.flow(node.args[i]) for i in state]
-    fixed = [forward.flow(node.args[i]) for i in invariants]
-    derived, flows = after_iterations(before, lambda flows: Forward(body, state + invariants, state, forward.calls, flows + told(
-        fixed)).write(FuncGraph(f"jvp {body.name}", body.origin)))
-    kept, fixed = [k for k, flow in enumerate(flows) if flow is TOLD], [*filter(is_flag, fixed)]
+    before = [isinstance(elements[i], AbstractTape) or forward.reach(node.args[i]) for i in state]
+    fixed = [forward.reach(node.args[i]) for i in invariants]
+    derived, reaches = after_iterations(before, lambda reaches: Forward(
+        body, state + invariants, state, forward.calls, reaches + flagged(fixed)).write(FuncGraph(f"jvp {body.name}", body.origin)))
+    kept, fixed = [k for k, reach in enumerate(reaches) if reach is FLAGGED], [*filter(is_flag, fixed)]
     step = derived.close(kept)
     kinds, names = [p.abstract for p in body.parameters], [p.name for p in body.parameters]
 
@@ -253,8 +253,8 @@ def _while(forward, node):
 
         def add(numbers, prefix="", kind=None):
             return [target.add_parameter(prefix + names[i], kind or kinds[i]) for i in numbers]
-        s, ds, flags = add(range(n)), add(state, "d"), add([state[k] for k in kept], "flows ", FLAG)
-        w, dw, more = add(range(n, len(kinds))), add(invariants, "d"), add([0] * len(fixed), "flows to ", FLAG)
+        s, ds, flags = add(range(n)), add(state, "d"), add([state[k] for k in kept], "reaches ", FLAG)
+        w, dw, more = add(range(n, len(kinds))), add(invariants, "d"), add([0] * len(fixed), "reaches from ", FLAG)
         target.set_outputs(run(target, [*s, *w], [*ds, *dw, *flags, *more]), make_tuple)
         return target
     made = append(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
@@ -265,23 +265,23 @@ def _while(forward, node):
                   invariants=len(node.args) - n + len(invariants) + len(fixed), **policy_of(node),
                   abstract=AbstractTuple(elements + tuple(elements[i] for i in state) + (FLAG,) * len(kept)))
     for k, flag in zip(kept, made[len(elements) + len(state):]):
-        flows[k] = flag
-    forward.set_results(node, made, state, flows)
+        reaches[k] = flag
+    forward.set_results(node, made, state, reaches)
 
 
 def _call(forward, node):
     """(out, dout) = call(x, dx; jvp g)"""
     graph, elements = node.attrs["graph"], node.abstract.elements
     wrt = tuple(i for i, x in enumerate(node.args) if forward.part(x) is not None)
-    flows = [forward.flow(node.args[i]) for i in wrt]
+    reaches = [forward.reach(node.args[i]) for i in wrt]
     results = tuple(i for i, e in enumerate(elements) if is_smooth(e))
     if (graph, wrt) not in forward.calls:
         target = forward.calls[graph, wrt] = FuncGraph(f"jvp {graph.name}", graph.origin)
-        Forward(graph, wrt, results, forward.calls, [TOLD] * len(wrt)).write(target).close(range(len(results)))
-    made = append(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt], *map(flag_of, flows),
+        Forward(graph, wrt, results, forward.calls, [FLAGGED] * len(wrt)).write(target).close(range(len(results)))
+    made = append(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt], *map(flag_of, reaches),
                   graph=forward.calls[graph, wrt],
                   abstract=AbstractTuple(elements + tuple(elements[i] for i in results) + (FLAG,) * len(results)))
-    known = UNKNOWN not in flows and not any(n.fn is segment for below in graph.reachable() for n in below.nodes)
+    known = UNKNOWN not in reaches and not any(n.fn is segment for below in graph.reachable() for n in below.nodes)
     forward.set_results(node, made, results, made[len(elements) + len(results):] if known else [UNKNOWN] * len(results))
 
 
@@ -302,12 +302,12 @@ def _segment(forward, node):
 
 def _custom(forward, node):
     """The user's bprop, transposed."""
-    outs, flow = forward.keep(node), either([forward.flow(a) for a in node.args if forward.part(a) is not None])
+    outs, reach = forward.keep(node), either([forward.reach(a) for a in node.args if forward.part(a) is not None])
     tangents = transposed(forward, node.attrs["bprop"], [forward.value(a) for a in node.args],
                           [forward.tangent(a) for a in node.args], outs)
     for i, tangent in enumerate(tangents):
         if tangent is not None:
-            forward.tangents[node, i] = Part(tangent, flow, exact=False)
+            forward.tangents[node, i] = Part(tangent, reach, exact=False)
 
 
 def _push(forward, node):
@@ -316,7 +316,7 @@ def _push(forward, node):
     floats = [v for v in values if is_smooth(v.abstract)]
     forward.keep(node)
     forward.tangents[node, None] = Part(tape_push(
-        forward.tangent(tape), *map(forward.tangent_or_zeros, floats), *on_tape(map(forward.flow, floats))))
+        forward.tangent(tape), *map(forward.tangent_or_zeros, floats), *on_tape(map(forward.reach, floats))))
 
 
 def _pop(forward, node):
@@ -326,8 +326,8 @@ def _pop(forward, node):
     below, *made = tape_pop(forward.tangent(node.args[0]), abstracts=(
         *[node.abstract.elements[i] for i in numbers], *[ON_TAPE] * len(numbers)))
     forward.tangents[node, 0] = Part(below)
-    for i, tangent, flow in zip(numbers, made, from_tape(made[len(numbers):])):
-        forward.tangents[node, i] = Part(tangent, flow)
+    for i, tangent, reach in zip(numbers, made, from_tape(made[len(numbers):])):
+        forward.tangents[node, i] = Part(tangent, reach)
 
 
 CONTROL = {cond: _cond, while_loop: _while, call: _call, custom_vjp: _custom, segment: _segment, tape_push: _push, tape_pop: _pop}

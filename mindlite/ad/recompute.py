@@ -13,7 +13,7 @@ from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import barrier
 from ..ops.state import stop_gradient
-from .alone import gradients_alone
+from .derivatives_only import gradients_only
 
 
 def recompute_graph(graph, wrt, seeds):
@@ -22,7 +22,7 @@ def recompute_graph(graph, wrt, seeds):
     """
     key = "recompute", tuple(wrt), tuple(seeds)
     if key not in graph.transforms:
-        only = gradients_alone(graph, wrt, seeds)
+        only = gradients_only(graph, wrt, seeds)
         target = FuncGraph(f"recompute {graph.name}", graph.origin)
         made = [target.add_parameter(p.name, p.abstract, p.origin) for p in only.parameters]
         n = len(graph.parameters)

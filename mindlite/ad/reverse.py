@@ -28,7 +28,7 @@ from ..mindir.primitive import bprop_rule
 from .. import ops
 from .activity import active_nodes, expand_composites, is_differentiable, is_integer, result_of
 from .control import FORWARD, PARTS, REVERSE
-from .flows import FLAG, TOLD, Part, either, flag_of, joined, keeps_zeros
+from .reach import FLAG, FLAGGED, Part, either, flag_of, joined, keeps_zeros
 from .symbols import Sizes
 from .zeros import zeros_like_abstract
 
@@ -43,13 +43,13 @@ class Reverse:
                None for a called graph
     top      : True for the graph of `vjp_graph`, whose values need no tape
     changing : of a loop's body, the Symbols that have another value at each iteration
-    flows    : for each seed, does its cotangent flow (`flows.py`): True, UNKNOWN or TOLD. None: all do. Afterwards the same
-               of each gradient: True, UNKNOWN, the node of a boolean, or False, as nothing flows there at all
+    reaches  : for each seed, does its cotangent reach it (`reach.py`): True, UNKNOWN or FLAGGED. None: all do. Afterwards
+               the same of each gradient: True, UNKNOWN, the node of a boolean, or False, as nothing arrives there at all
     forward  : ▶graph(tape, *parameters) -> (tape, *outputs); filled by `finish_forward`
     backward : ◀graph(tape, *given, *douts, *booleans) -> (tape, *gradients, *booleans); filled by `finish_backward`
     """
 
-    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), flows=None,
+    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), reaches=None,
                  changing=frozenset()):
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
@@ -66,15 +66,15 @@ class Reverse:
                         if node.fn is gate and node.attrs["whole"]}      # {key: the gate that is read for it}
         self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
         outputs = [self.graph.outputs[i] for i in self.seeds]
-        flows = [True] * len(outputs) if flows is None else flows
+        reaches = [True] * len(outputs) if reaches is None else reaches
         self.douts = [Parameter(self.back, f"d{i}", self.sizes.renamed(node.abstract))
                       for i, node in zip(self.seeds, outputs)]
-        flags = {i: Parameter(self.back, f"flows{i}", FLAG) for i, flow in zip(self.seeds, flows) if flow is TOLD}
+        flags = {i: Parameter(self.back, f"reaches{i}", FLAG) for i, reach in zip(self.seeds, reaches) if reach is FLAGGED}
         self.flags = list(flags.values())
         # What rules require of sizes follows from what the forward program required: nothing new is to be checked.
         with building(self.back, graph.origin, by="grad") as self.builder, collecting():
-            for i, node, dout, flow in zip(self.seeds, outputs, self.douts, flows):
-                self.add(node, dout, flags.get(i, flow), exact=True)
+            for i, node, dout, reach in zip(self.seeds, outputs, self.douts, reaches):
+                self.add(node, dout, flags.get(i, reach), exact=True)
             for node in reversed(self.graph.nodes):
                 if node in self.active:
                     self.builder.origin = Origin(node.origin.location, node, "grad")
@@ -82,13 +82,13 @@ class Reverse:
             self.builder.origin = Origin(graph.origin.location, None, "grad")
             parameters = [self.graph.parameters[i] for i in self.wrt]
             self.gradients = [self.cotangent_or_zeros(p) for p in parameters]
-            self.flows = [p.abstract == AbstractTape() or self.flow(p) for p in parameters]
+            self.reaches = [p.abstract == AbstractTape() or self.reach(p) for p in parameters]
         if top or parent is None:
-            self.close(range(0 if top else len(self.flows)))
+            self.close(range(0 if top else len(self.reaches)))
 
-    def close(self, told):
-        """Give the reverse its results: the gradients, and for those numbered in `told` whether they flow."""
-        self.back.set_outputs([self.tape, *self.gradients, *[self.builder.lift(flag_of(self.flows[k])) for k in told]],
+    def close(self, flagged):
+        """Give the reverse its results: the gradients, and for those numbered in `flagged` whether they arrive."""
+        self.back.set_outputs([self.tape, *self.gradients, *[self.builder.lift(flag_of(self.reaches[k])) for k in flagged]],
                               make_tuple)
         drop_dead_nodes(self.back, tapes=True)
         used = set(self.back.outputs).union(*(node.args for node in self.back.nodes))
@@ -117,19 +117,19 @@ class Reverse:
             self.holes[node, part] = Parameter(self.back, name_of(node, part), abstract, node.origin)
         return self.holes[node, part]
 
-    def add(self, node, cotangent, flow=True, exact=False):
-        """Add to the cotangent of a forward node; nodes that are not active take none. flow, exact: as `flows.Part` has them."""
+    def add(self, node, cotangent, reach=True, exact=False):
+        """Add to the cotangent of a forward node; nodes that are not active take none. reach, exact: as `reach.Part` has them."""
         if node not in self.active or cotangent is None:
             return
         parts = self.cotangents.setdefault(result_of(node), [])
         for i, part in enumerate(parts):
-            if part.flow is flow:
-                parts[i] = Part(ops.add(part.value, cotangent), flow, part.exact and exact)
+            if part.reach is reach:
+                parts[i] = Part(ops.add(part.value, cotangent), reach, part.exact and exact)
                 return
-        parts.append(Part(cotangent, flow, exact))
+        parts.append(Part(cotangent, reach, exact))
 
     def part(self, node, index=None):
-        """The cotangent of a forward node (or of its result `index`) and whether it flows; None where nothing does."""
+        """The cotangent of a forward node (or of its result `index`) and whether it arrives; None where nothing does."""
         key = result_of(node) if index is None else (node, index)
         parts = self.cotangents.get(key)
         if parts is None:
@@ -139,19 +139,19 @@ class Reverse:
 
     def cotangent(self, node, index=None):
         """The cotangent of a forward node (or of its result `index`), None where nothing has flowed; exactly zero where data
-        decides that nothing flows."""
+        decides that nothing arrives."""
         part = self.part(node, index)
         if part is None:
             return None
         if not part.exact:
-            part = Part(part.annulled(), part.flow)
+            part = Part(part.annulled(), part.reach)
             self.cotangents[result_of(node) if index is None else (node, index)] = [part]
         return part.value
 
-    def flow(self, node, index=None):
-        """Whether a cotangent of a node (of its result `index`) flows: True, UNKNOWN, a boolean, False."""
+    def reach(self, node, index=None):
+        """Whether a cotangent of a node (of its result `index`) arrives: True, UNKNOWN, a boolean, False."""
         part = self.part(node, index)
-        return False if part is None else part.flow
+        return False if part is None else part.reach
 
     def zeros(self, abstract):
         """The zero cotangent of a value of this (forward) abstract."""
@@ -164,16 +164,16 @@ class Reverse:
             return found
         return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
-    def below(self, graph, wrt, seeds, operands, flows, changing=frozenset()):
+    def below(self, graph, wrt, seeds, operands, reaches, changing=frozenset()):
         """The Reverse of a graph that a control node of this one holds, and calls with these operands; to be closed."""
-        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, flows=flows, changing=changing)
+        return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, reaches=reaches, changing=changing)
 
     def called(self, graph, wrt, seeds):
         """The Reverse of a graph that is called: made once, with a boolean for every seed and every gradient. In a recursion
         its forward and backward are empty still."""
         found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
         if found is None:
-            found = Reverse(graph, wrt, seeds, self.calls, flows=[TOLD] * len(seeds))
+            found = Reverse(graph, wrt, seeds, self.calls, reaches=[FLAGGED] * len(seeds))
             found.finish_backward(())
             found.finish_forward()
         return found
@@ -199,9 +199,9 @@ class Reverse:
             if all(is_integer(e) for e in elements):
                 return                                   # an order, a bit pattern: integers without a slope
             raise GradientError(f"{node.fn.name} has no gradient", location=node.origin.location)
-        flow = either([part.flow for part in parts if part is not None])
-        douts = [part and (part.value if part.flow is flow else part.annulled()) for part in parts]
-        exact = all(part is None or part.exact or part.flow is not flow for part in parts)
+        reach = either([part.reach for part in parts if part is not None])
+        douts = [part and (part.value if part.reach is reach else part.annulled()) for part in parts]
+        exact = all(part is None or part.exact or part.reach is not reach for part in parts)
         if several:
             douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]
         values, start = [self.value(a) for a in node.args], len(self.back.nodes)
@@ -215,8 +215,8 @@ class Reverse:
         for arg, gradient in zip(node.args, gradients):
             if gradient is not None and arg in self.active:
                 gradient = self._checked(node, arg, self.builder.lift(gradient))
-                whole = flow is True or exact and keeps_zeros(gradient, douts, self.back.nodes[start:])
-                self.add(arg, gradient, flow, whole)
+                whole = reach is True or exact and keeps_zeros(gradient, douts, self.back.nodes[start:])
+                self.add(arg, gradient, reach, whole)
 
     def _checked(self, node, arg, gradient):
         wanted = self.sizes.renamed(arg.abstract)

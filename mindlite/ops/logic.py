@@ -182,7 +182,7 @@ def _flowing_infer(flows, x):
 
 @composite(infer=_flowing_infer)
 def flowing(flows, x):
-    """x where it flows, else zeros, whatever x is there: a cotangent that data may have cut off (`ad/flows.py`).
+    """x where it flows, else zeros, whatever x is there: a cotangent that data may have cut off (`ad/reach.py`).
 
     flows : a bool tensor that broadcasts to x;   x : any tensor;   out : like x
     """

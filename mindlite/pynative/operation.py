@@ -11,7 +11,7 @@ import weakref
 
 import numpy as np
 
-from ..ad import gradients_alone
+from ..ad import gradients_only
 from ..ad.activity import is_differentiable, is_integer
 from ..common.device import listeners
 from ..common.dim import lone_symbol
@@ -205,4 +205,4 @@ class GraphOperation:
 def backward_of_graph(graph, wrt, seeds):
     """The Backward of a graph by ad: the gradients alone, from parameters and cotangents."""
     sources = [("in", i) for i in range(len(graph.parameters))]
-    return Backward(wrt, seeds, sources, optimise(gradients_alone(graph, wrt, seeds)))
+    return Backward(wrt, seeds, sources, optimise(gradients_only(graph, wrt, seeds)))

@@ -13,7 +13,7 @@ from .jvp import jvp_graph
 from .vjp import vjp_graph
 
 
-def gradients_alone(graph, wrt, seeds, has_run=False):
+def gradients_only(graph, wrt, seeds, has_run=False):
     """The graph (*parameters, *cotangents) -> gradients; what hooks do to the world comes now. Arguments as `vjp_graph`.
 
     has_run: the graph has run, so no Python code in it may be called again
@@ -24,11 +24,11 @@ def gradients_alone(graph, wrt, seeds, has_run=False):
         joint = vjp_graph(graph, wrt, seeds)
         start = joint.transforms["reverse"]
         behind = [node for node in joint.nodes[start:] if has_effect(node) and not is_pullback(node)]
-        graph.transforms[key] = _alone(joint, joint.outputs[len(graph.outputs):], behind, joint.nodes[:start], has_run)
+        graph.transforms[key] = _only(joint, joint.outputs[len(graph.outputs):], behind, joint.nodes[:start], has_run)
     return graph.transforms[key]
 
 
-def tangents_alone(graph, wrt):
+def tangents_only(graph, wrt):
     """The graph (*parameters, *tangents) -> tangents of the outputs, of a graph that has run. Arguments as `jvp_graph`.
 
     raises : Refusal where Python code in it would have to run again
@@ -36,11 +36,11 @@ def tangents_alone(graph, wrt):
     key = "tangents", tuple(wrt)
     if key not in graph.transforms:
         joint = jvp_graph(graph, wrt)
-        graph.transforms[key] = _alone(joint, joint.outputs[len(graph.outputs):], (), joint.nodes, True)
+        graph.transforms[key] = _only(joint, joint.outputs[len(graph.outputs):], (), joint.nodes, True)
     return graph.transforms[key]
 
 
-def _alone(joint, outputs, also, again, has_run):
+def _only(joint, outputs, also, again, has_run):
     """What these outputs of a graph, and the nodes `also`, need. again: nodes whose effects are not repeated"""
     target, again = FuncGraph(joint.name, joint.origin), frozenset(again)
     env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters}
