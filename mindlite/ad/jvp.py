@@ -243,7 +243,8 @@ def _while(forward, node):
     before = [isinstance(elements[i], AbstractTape) or forward.reach(node.args[i]) for i in state]
     fixed = [forward.reach(node.args[i]) for i in invariants]
     derived, reaches = after_iterations(before, lambda reaches: Forward(
-        body, state + invariants, state, forward.calls, reaches + flagged(fixed)).write(FuncGraph(f"jvp {body.name}", body.origin)))
+        body, state + invariants, state, forward.calls, reaches + flagged(fixed)).write(
+            FuncGraph(f"jvp {body.name}", body.origin)))
     kept, fixed = [k for k, reach in enumerate(reaches) if reach is FLAGGED], [*filter(is_flag, fixed)]
     step = derived.close(kept)
     kinds, names = [p.abstract for p in body.parameters], [p.name for p in body.parameters]
