@@ -223,7 +223,7 @@ def forward_segment(node, args, tape, function):
 
 
 def reverse_segment(sweep, node):
-    """dx = segment(recording, dout; ◀f), also where nothing has flowed: another may have read what this one kept."""
+    """dx = segment(recording, dout; ◀f), also where nothing has arrived: another may have read what this one kept."""
     seeds, douts, _ = seeds_of(sweep, node)
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active and is_differentiable(x.abstract)
            and not is_integer(x.abstract)]

@@ -7,7 +7,7 @@
     dy = before(dy');  dx' = the gradient of f;  dx = after(dy, dx')
 
 The gate is met first, as the sweep goes backwards; what its hooks let go on is kept for the port, which is met last.
-Where nothing is differentiated by what goes through the port, `alone` runs instead, behind `before`.
+Where nothing is differentiated by what goes through the port, `otherwise` runs instead, behind `before`.
 
 In eager mode a hook is not called where nothing arrives. Where data decides, the graph asks the cotangent's
 boolean (`reach.py`); where there is none, or the two ends of a Cell have different ones, the gradient is left to Python.
@@ -46,7 +46,7 @@ def reverse_gate(sweep, node):
     if entry in sweep.active:
         sweep.gated[entry] = attrs["after"], gone, read, reach
     else:
-        _passed(sweep, reach, attrs["alone"], [*gone, *read], ())
+        _passed(sweep, reach, attrs["otherwise"], [*gone, *read], ())
 
 
 def _passed(sweep, reach, hook, given, zeros):

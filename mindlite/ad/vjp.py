@@ -25,7 +25,7 @@ def vjp_graph(graph, wrt, seeds):
     """The graph (*parameters, *cotangents) -> (*outputs, *gradients).
 
     wrt    : numbers of the parameters that are differentiated; a gradient has its parameter's type, and is zero where
-             nothing flows
+             nothing arrives
     seeds  : numbers of the outputs that have a cotangent; the others count as zero
     raises : GradientError at the user's line, where a gradient must pass an operator that has none, or a seed is no
              float
@@ -83,6 +83,6 @@ def _of_another_shape():
 
 
 def _without_tape(back):
-    """The reverse graph's gradients alone: at the top every tape ends where it began."""
+    """The reverse graph's gradients only: at the top every tape ends where it began."""
     back.set_outputs(back.outputs[1:], make_tuple)
     return back

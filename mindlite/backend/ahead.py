@@ -5,7 +5,7 @@
 Lowering a function orders its kernels one after the other; what is loaded in the end is waited for. From so much text on
 that it pays (PAYS), `config.compile_workers` processes take orders from the front of the queue; who needs an order that
 nobody has begun compiles it itself. So this process never waits for more than one compilation, every order is made whatever
-becomes of a worker, and a function of two or three kernels starts none. A worker runs `object_code.py` alone, which imports
+becomes of a worker, and a function of two or three kernels starts none. A worker runs `object_code.py` only, which imports
 llvmlite but not mindlite, never the caller's main module, and ends when there was nothing to do for a second, or with us.
 """
 import collections

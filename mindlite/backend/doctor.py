@@ -106,7 +106,7 @@ def _size(path):
 
 
 def cache():
-    """Where compiled kernels are kept, how large that is, and whether it can be written."""
+    """Where compiled kernels are cached, how large that is, and whether it can be written."""
     if not config.cache_dir:
         return ("cache", "off", "set MINDLITE_CACHE_DIR, or every process compiles anew")
     folder = pathlib.Path(config.cache_dir)
@@ -118,7 +118,7 @@ def cache():
 
 
 def _writable(directory):
-    """Try it: permissions alone do not tell of read-only file systems."""
+    """Try it: permissions do not tell of read-only file systems."""
     try:
         with tempfile.TemporaryFile(dir=directory):
             return True

@@ -48,7 +48,7 @@ def load(code, symbol):
 
 
 def key_of(text):
-    """The name under which the object code of a text is kept."""
+    """The name under which the object code of a text is cached."""
     return hashlib.sha256(f"{VERSION}\n{machine_name()}\n{text}".encode()).hexdigest()
 
 
@@ -80,7 +80,7 @@ def _compiled(key, name, symbol):
 
 
 def cached_address(key, name, symbol="kernel"):
-    """The address of what is known or kept under a key; None if there is nothing."""
+    """The address of what is known or cached under a key; None if there is nothing."""
     with _lock:
         if key not in _addresses:
             start = time.perf_counter()

@@ -55,7 +55,7 @@ class _Unit:
             _Function(self, node).write()
 
     def function(self, name, count):
-        """A new function of so many words; one whose name starts with _ is seen in this module alone."""
+        """A new function of so many words; one whose name starts with _ is seen in this module only."""
         made = external(self.module, name, WORD, [WORD] * count)
         made.linkage = "internal" if name.startswith("_") else ""
         return made
@@ -154,7 +154,7 @@ class _Function:
             self.fail(s, "no such statement")
 
     def constant(self, test):
-        """What `at.NAME` alone is; None for another condition."""
+        """What a single `at.NAME` is; None for another condition."""
         named = isinstance(test, ast.Attribute) and isinstance(test.value, ast.Name) and test.value.id == "at"
         return self.unit.constants[test.attr] if named else None
 

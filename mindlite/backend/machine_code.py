@@ -1,11 +1,11 @@
-"""LLVM IR text -> machine code in this process, kept on disk where asked.
+"""LLVM IR text -> machine code in this process, cached on disk where asked.
 
     module = compile_ir("define i64 @f(i64 %x) { ret i64 %x }");   module.address("f")
 
 External names are given as {name: address}. With keep=True the object code goes to `config.cache_dir`, under a key of
 the text, LLVM's version and the CPU, so that a later process compiles nothing. A text that some facts decide is not even
 written there: `compile_made` keeps the name of the object code under a key of the facts and of the sources that write
-the text. A kept file that does not read is rebuilt, and a warning says so.
+the text. A cached file that does not read is rebuilt, and a warning says so.
 """
 import ctypes
 import functools
@@ -183,7 +183,7 @@ def _linked(code, symbols, level):
 
 
 def cached_code(file, symbols, *, level=2, name="module"):
-    """The MachineCode that `compile_ir` has kept as `file`, None if it is gone; symbols, level, name: as there."""
+    """The MachineCode that `compile_ir` has cached as `file`, None if it is gone; symbols, level, name: as there."""
     code = read_checked(_path_of(file), _MAGIC) if config.cache_dir else None
     if code is None:
         return None

@@ -80,8 +80,8 @@ class Target(abc.ABC):
     row_buffers: bool = True          # a fold of a row leaves the values that are read again in the result's memory
 
     # -- matrices that loops multiply by (optim/panels.py)
-    panel_rows: tuple = (2, 128)      # rows of one iteration: a row alone reads the matrix once, many are worth a copy
-    panel_turns: int = 8              # iterations from which on putting in order pays: it costs two or three products
+    panel_rows: tuple = (2, 128)      # rows of one iteration: a single row reads the matrix once, many are worth a copy
+    panel_iterations: int = 8              # iterations from which on putting in order pays: it costs two or three products
 
     # -- library kernels (compile/library.py)
     most_kept: int = 64               # of the best elements of a row, for "topk": each insertion moves half of them

@@ -39,7 +39,7 @@ SWITCHES = (
     Switch("verify_graphs", False, "MINDLITE_VERIFY_GRAPHS", _flag,
            "check every typed graph behind each pass; MINDLITE_VERIFY=1 does so too"),
     Switch("cache_dir", os.path.join(os.path.expanduser("~"), ".cache", "mindlite"), "MINDLITE_CACHE_DIR", str,
-           "where compiled kernels are kept; empty for nowhere"),
+           "where compiled kernels are cached; empty for nowhere"),
     Switch("keep_flows", True, "MINDLITE_KEEP_FLOWS", _flag,
            "keep compiled functions in cache_dir, so that a later process compiles nothing"),
     Switch("printer", "native", "MINDLITE_PRINTER", str, "how a Flow runs: native (LLVM), vm (register machine), python"),

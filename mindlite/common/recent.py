@@ -1,4 +1,4 @@
-"""Recent: a dict that forgets. What is kept for each tuple of sizes or each signature has a bound.
+"""Recent: a dict that forgets. What is cached for each tuple of sizes or each signature has a bound.
 
     layouts = Recent()
     layouts.find(sizes)                        the value, which is the latest from now on; None

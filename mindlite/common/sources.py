@@ -1,4 +1,4 @@
-"""Which sources are these? What is kept on the disk is keyed by the text of the code that made it.
+"""Which sources are these? What is cached on the disk is keyed by the text of the code that made it.
 
     sources_hash("common", "backend")      two rooms of mindlite          sources_hash()      all of it
 """

@@ -250,7 +250,7 @@ class Question:
                                   acts_and_raises=entry["acts_and_raises"],
                                   differentiated=entry["differentiated"])
         executable = Executable.restored(program, entry["memory"], entry["needs"], entry["file"], self.options["printer"])
-        made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["alone"],
+        made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["unfused"],
                              whole=compiling))
         return made[0]
 
@@ -318,7 +318,7 @@ class Question:
             "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters],
             "output": specialised.output, "changes": list(specialised.changes), "updates": list(specialised.updates),
             "objects": tuple(specialised.objects), "reasons": list(specialised.reasons), "nodes": compiled.nodes,
-            "notes": list(compiled.notes), "alone": list(compiled.alone),
+            "notes": list(compiled.notes), "unfused": list(compiled.unfused),
             "acts_and_raises": specialised.acts_and_raises, "differentiated": specialised.differentiated}
         entry = {name: writer.write(value) for name, value in entry.items()}
         arena = 0 if executable.plan.symbols else executable.plan.layout(()).peak

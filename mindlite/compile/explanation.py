@@ -143,7 +143,7 @@ def detail_lines(f: Explained, variant: Variant) -> list[str]:
     lines += copy_lines(compiled.executable.linked.places)
     lines += library_lines(compiled.executable.linked.places)
     lines += [f"    {location or 'somewhere'}: {reason}" for location, reason in dict.fromkeys(compiled.specialised.reasons)]
-    return lines + [f"    {line}" for line in compiled.alone]
+    return lines + [f"    {line}" for line in compiled.unfused]
 
 
 def copy_lines(places: Iterable[Instruction]) -> list[str]:

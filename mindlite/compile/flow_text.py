@@ -139,7 +139,7 @@ class Writer:
     def kernel(self, kernel: Kernel) -> list[Json]:
         """A kernel: how another process comes by it."""
         if kernel.recipe is None:
-            raise NotCacheable(f"the kernel {kernel.name} is of this process alone")
+            raise NotCacheable(f"the kernel {kernel.name} is of this process only")
         return [kernel.name, kernel.cost, self.write(kernel.recipe)]
 
     def array(self, value: np.ndarray) -> list[Json]:

@@ -1,4 +1,4 @@
-"""Checks first: what can be known to be wrong from the entry's sizes alone is reported before any kernel runs."""
+"""Checks first: what can be known to be wrong from the entry's sizes only is reported before any kernel runs."""
 from __future__ import annotations
 
 from . import flow as F
@@ -7,10 +7,10 @@ _SCALAR = (F.Const, F.Arith, F.Exact, F.Unary)
 
 
 def hoist_checks(program: F.Program) -> F.Program:
-    """The program with every Check, and exact arithmetic, that depends on the entry's scalars alone before everything else.
+    """The program with every Check, and exact arithmetic, that depends on the entry's scalars only before everything else.
 
     Checks at the top of the entry are moved, with the arithmetic they need. A Check inside an If whose condition
-    depends on the entry's scalars alone is repeated under the same condition; one in a loop stays where it is. None
+    depends on the entry's scalars only is repeated under the same condition; one in a loop stays where it is. None
     overtakes what may fail before it, or has an effect: the error is the one that Python would meet first.
     """
     entry = program.entry

@@ -303,7 +303,7 @@ class JitFunction:
         self.end_plans()
 
     def end_plans(self, beyond: int = 0) -> None:
-        """Machine code makes calls by the first `beyond` plans alone."""
+        """Machine code makes calls by the first `beyond` plans only."""
         ended = self.plans[2 * beyond + 1::2]
         del self.plans[2 * beyond:]
         for call in ended:

@@ -228,7 +228,7 @@ def lower_check(lowering: Lowering, node: CNode) -> Registers:
     fine, failed = b.block(), b.block()
     with fine:
         fine.results()
-    copies, lowering.copies = lowering.copies, lowering.copies.new_child()         # made in this block alone
+    copies, lowering.copies = lowering.copies, lowering.copies.new_child()         # made in this block only
     with failed:
         lowering.python(node, stop, operands, (), pure=True)
         failed.results()

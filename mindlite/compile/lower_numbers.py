@@ -91,7 +91,7 @@ def _may_exceed(dtype: DType) -> bool:
 
 
 def is_scalar(node: CNode) -> bool:
-    """True for a number, or arithmetic on numbers alone."""
+    """True for a number, or arithmetic on numbers only."""
     return isinstance(node.abstract, AbstractScalar) and (isinstance(node, ValueNode) or node.fn in NUMBERS)
 
 

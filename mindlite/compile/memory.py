@@ -390,7 +390,7 @@ class _Points:
                                 hint="copy the contents, or let the caller provide the storage")
 
     def of(self, register: int) -> int:
-        """The Allocs alone that the register may point into, as bits."""
+        """Only the Allocs that the register may point into, as bits."""
         return self.registers[register] & ((1 << self.count) - 1)
 
 

@@ -43,7 +43,7 @@ class Compiled:
 
     graph  : its parameters and outputs are what the caller gives and gets
     seconds: {stage: float}     nodes: {stage: how many}
-    notes  : (Location, text) of what transformations could not do     alone: lines on what was not fused, and why
+    notes  : (Location, text) of what transformations could not do     unfused: lines on what was not fused, and why
     walked : {stage: FuncGraph; "plan": Program}, empty for what was taken from the disk
     whole  : of what was taken from the disk: () -> the same function compiled here
     not_cached: why it is not cached on the disk, "" if it is
@@ -56,7 +56,7 @@ class Compiled:
     seconds: dict[str, float]
     nodes: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[Location | None, str]] = field(default_factory=list)
-    alone: list[str] = field(default_factory=list)
+    unfused: list[str] = field(default_factory=list)
     walked: dict[str, Any] = field(default_factory=dict)
     whole: Callable[[], Compiled] | None = None
     not_cached: str = ""
@@ -139,7 +139,7 @@ def _compile(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
 def alone_in(graph: FuncGraph) -> list[str]:
     """What was not fused, and why: a line for each place and reason."""
     found = collections.Counter(
-        f"{node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays alone: {reason}"
+        f"{node.origin.location or ''} {getattr(node.fn, 'name', node.fn)} stays unfused: {reason}"
         for node, reason in graph.transforms.get("refused", ()) if node.fn is not segment)
     return [f"{line}{f' ({count} times)' * (count > 1)}" for line, count in found.items()]
 

@@ -10,7 +10,7 @@ comes from and goes to lie, which leaves the fewest copies at its edges. Numbers
 flow are registers: they stay on the CPU, and a predicate that is a tensor is copied to it. So do kernels of the outermost graph
 whose operands all lie on the CPU and whose results only the CPU reads: a check of indices that came with the call.
 
-Lowering asks this for free domains and results alone. What a register points to it knows itself (Flow.devices), so a copy is
+Lowering asks this for free domains and results only. What a register points to it knows itself (Flow.devices), so a copy is
 never missing, whatever stands here.
 """
 from __future__ import annotations

@@ -209,7 +209,7 @@ def has_trees(signature: Part) -> bool:
 
 
 def with_wider_trees(pattern: Part, signature: Part) -> Part:
-    """`signature` with trees of types that cover those in `pattern`, if the two differ in the types of trees alone, else None."""
+    """`signature` with trees of types that cover those in `pattern`, if the two differ in the types of trees only, else None."""
     if isinstance(pattern, TreeSpec) and isinstance(signature, TreeSpec):
         return TreeSpec(pattern.type.join(signature.type))
     if isinstance(pattern, tuple) and isinstance(signature, tuple) and len(pattern) == len(signature):
@@ -369,7 +369,7 @@ def without_sizes(signature: Part) -> Part:
 
 
 def sizes_that_differ(pattern: Signature, signature: Signature) -> list[tuple[str, int, int]] | None:
-    """[(path, size there, size here)] if the signatures differ in sizes alone, else None."""
+    """[(path, size there, size here)] if the signatures differ in sizes only, else None."""
     if without_sizes(pattern) != without_sizes(signature):
         return None
     return [(path, a, b) for (path, a), (_, b) in zip(sizes_in(pattern), sizes_in(signature))

@@ -1,4 +1,4 @@
-"""A Cell in GRAPH_MODE: its construct, with hooks and casts, as one compiled graph kept with the Cell.
+"""A Cell in GRAPH_MODE: its construct, with hooks and casts, as one compiled graph cached with the Cell.
 
     set_context(mode=GRAPH_MODE);  net(x)    ->    run_as_graph(net, (x,), {})
 """

@@ -394,7 +394,7 @@ class _Linearize:
     def __call__(self, fn, inputs):
         """fn(*inputs), and the function that takes tangents of the inputs to the tangents of the result.
 
-        The function itself runs once: in eager mode what depends on the inputs alone is kept, in a graph it is shared.
+        The function itself runs once: in eager mode what depends on the inputs only is stored, in a graph it is shared.
 
         inputs : a Tensor, or a tuple or list of them; its like is what the second result takes
         raises : ShapeError where a tangent is not like its input

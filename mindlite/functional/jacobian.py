@@ -61,8 +61,8 @@ class Jacobian:
                 inside[position] = value
             return self.function(*inside)
         inputs = tuple([as_tensor(args[position]) for position in positions])
-        alone = len(positions) == 1
-        found, value = self.directions(chosen, inputs, alone, self.has_aux)
+        single = len(positions) == 1
+        found, value = self.directions(chosen, inputs, single, self.has_aux)
         return (found, aux_of(value)) if self.has_aux else found
 
     def __repr__(self):
@@ -92,7 +92,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     return Jacobian("jacrev", fn, grad_position, has_aux, _rows)
 
 
-def _columns(function, inputs, alone, has_aux):
+def _columns(function, inputs, single, has_aux):
     """(the Jacobian, the function's value); has_aux: the Jacobian of the first of several"""
     found = []
     value, push = linearize(function, inputs)
@@ -103,10 +103,10 @@ def _columns(function, inputs, alone, has_aux):
         shape = inputs[k].shape
         columns = vmap(along, 0, -1)(basis(inputs[k]))
         found.append(_mapped(columns, lambda c, shape=shape: ops.reshape(c, c.shape[:-1] + shape)))
-    return found[0] if alone else _transposed(found), value
+    return found[0] if single else _transposed(found), value
 
 
-def _rows(function, inputs, alone, has_aux):
+def _rows(function, inputs, single, has_aux):
     """(the Jacobian, the function's value; has_aux: (the first, the others))"""
     value, pullback, *aux = vjp(function, *inputs, has_aux=has_aux)
     several = isinstance(value, (tuple, list))
@@ -118,7 +118,7 @@ def _rows(function, inputs, alone, has_aux):
         shape = outputs[k].shape
         rows = vmap(along)(basis(outputs[k]))
         rows = [ops.reshape(row, shape + x.shape) for row, x in zip(rows, inputs)]
-        found.append(rows[0] if alone else tuple(rows))
+        found.append(rows[0] if single else tuple(rows))
     return tuple(found) if several else found[0], (value, *aux)
 
 
@@ -205,7 +205,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
 
     primals : a Tensor or a tuple of them; integers become float32
     series  : like primals, with an axis in front: series[k - 1] is the derivative of order k of the input (without that
-              axis: the first alone). (1, 0, 0, ..) gives derivatives with respect to the input itself
+              axis: the first only). (1, 0, 0, ..) gives derivatives with respect to the input itself
     result  : (fn(*primals), derivatives of order 1, 2, .. stacked in front); lists of them where fn has several outputs
     raises  : ShapeError where series and primals do not fit, ArgumentError where they are not of one kind
     """

@@ -4,8 +4,8 @@
 
 Greedy, in program order, first over large values, then over all: a node joins the groups of its producers if the union
 is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so
-exactly) and does not compute so much again that storing would be cheaper; refusals are kept. Library operators and
-effects stay alone. An effect keeps its source relative to other effects and to every node that reads one of its
+exactly) and does not compute so much again that storing would be cheaper; refusals are noted. Library operators and
+effects stay unfused. An effect keeps its source relative to other effects and to every node that reads one of its
 operands, and to nothing else. A node with several results moves together with the nodes that read them.
 
 Groups that follow one another and have nothing to do with one another are one kernel in the end (`together`), where that
@@ -30,8 +30,8 @@ from .signature import attributes_key, constant_key
 from .horizontal import TOGETHER
 from .two_stages import in_two_stages
 
-REMEMBERED = 4096                           # verdicts on clusters that are kept
-_ALONE = {"library", "effect", "control", "scalar"}
+REMEMBERED = 4096                           # verdicts on clusters that are cached
+_UNFUSED = {"library", "effect", "control", "scalar"}
 
 
 def cluster(graph, level="O1", target=None, elsewhere=None):
@@ -40,7 +40,7 @@ def cluster(graph, level="O1", target=None, elsewhere=None):
     level : "O1" fuses, "O0" makes one kernel per operator
     target: the Target that decides what one kernel shall be, by default the current one
     elsewhere: a function of a graph, the nodes of it that run on another device than the rest
-    result: a new graph; its transforms["refused"] is a list of (node, reason): what stayed alone or apart, and why.
+    result: a new graph; its transforms["refused"] is a list of (node, reason): what stayed unfused or apart, and why.
             A fused node of several results has an AbstractTuple and is read by tuple_getitem; of one, its abstract.
     """
     return _cluster(graph, level, target or current(), {}, elsewhere)
@@ -132,10 +132,10 @@ class _Clusterer:
     def why_not(self, node):
         """The reason why `node` is not for a generated kernel, None if it is."""
         if not isinstance(node.fn, Primitive):
-            return "a library operator stays alone" if node.fn.kind == FINISHED else "no operator"
-        alone = node.fn.traits & _ALONE
-        if alone:
-            return f"a {min(alone)} operator stays alone"
+            return "a library operator stays unfused" if node.fn.kind == FINISHED else "no operator"
+        unfused = node.fn.traits & _UNFUSED
+        if unfused:
+            return f"a {min(unfused)} operator stays unfused"
         if node.fn not in kernel_rule:
             return "no kernel rule"
         if any(isinstance(value, FuncGraph) for value in node.attrs.values()):

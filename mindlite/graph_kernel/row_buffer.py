@@ -56,8 +56,8 @@ def _calls(expr):
 def _fits(nest, fold, variable, number, output):
     """Is the row of `output` as long as the fold and written after it, in memory of its own, without rounding?"""
     argument = len(nest.inputs) + number
-    alone = nest.memory_of(argument) == argument and argument not in nest.in_place.values()
-    return alone and bool(output.loops) and nest.extents[output.loops[-1]] == nest.extents[variable] and \
+    exclusive = nest.memory_of(argument) == argument and argument not in nest.in_place.values()
+    return exclusive and bool(output.loops) and nest.extents[output.loops[-1]] == nest.extents[variable] and \
         not isinstance(nest.extents[variable], int) and fold.free == frozenset(output.loops[:-1]) and \
         output.operand.dtype in (dt.float32, dt.float64)
 

@@ -110,7 +110,7 @@ class _Scheduler:
         return found
 
     def _refuse_folds_of_rows(self):
-        """Folds over everything of folds over rows would run on one thread; the rows alone can be shared."""
+        """Folds over everything of folds over rows would run on one thread; only the rows can be shared."""
         for expr in walk(o.value for o in self.nest.outputs):
             if isinstance(expr, Reduce) and not expr.free and \
                     any(isinstance(e, Reduce) and e.free and self._exceeds(e, self.nest.target.root_fold, expr.fields[1])
@@ -165,7 +165,7 @@ class _Scheduler:
             decided = Decided(self.nest, variable, start, stop)
             part = [(number, replace(output, value=decided(output.value))) for number, output in group]
             self.learn(walk(o.value for _, o in part))
-            inner = scope.inside(variable, guard=True, tile=scope.tile)     # a load may be inside in this piece alone
+            inner = scope.inside(variable, guard=True, tile=scope.tile)     # a load may be inside in this piece only
             self.outputs(part, depth + 1, inner)
             extent = self.nest.extents[variable]
             scope.statements.append(Loop(variable, extent, inner.statements, start=start, stop=stop))
@@ -181,7 +181,7 @@ class _Scheduler:
 
     def wants_lanes(self, variable, group, deeper=frozenset()):
         """True if the folds inside the loop, but outside of the loops `deeper`, read along the loop's own axis rather than
-        along theirs. What one of the two alone reads is a row or a column by itself, and near either way."""
+        along theirs. What only one of the two reads is a row or a column by itself, and near either way."""
         nest, along, across = self.nest, 0, 0
         if not nest.target.tiled_folds:
             return False

@@ -3,7 +3,7 @@
     %s = reduce_sum(%x : f32[4096, 1024])     ->     %r = reduce_sum(%x; axis=1);  %s = reduce_sum(%r)
     %s = reduce_sum(%x : f32[1000000])        ->     rows of 4096 of its first 999424 elements, and the 576 that are left
 
-The stages depend on the sizes alone, not on the number of threads, and so does the result.
+The stages depend on the sizes, not on the number of threads, and so does the result.
 """
 from ..common.dim import product
 from ..common.location import Origin

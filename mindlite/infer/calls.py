@@ -254,7 +254,7 @@ def is_framework_class(cls: Any) -> bool:
 
 
 def is_plain_class(cls: Any) -> bool:
-    """True for a user's class whose objects are made by its __init__ alone, in Python that can be parsed."""
+    """True for a user's class whose objects are made by its __init__ only, in Python that can be parsed."""
     init = cls.__init__
     own = init is object.__init__ or is_users(init) and not init.__code__.co_filename.startswith("<")
     return own and cls.__new__ is object.__new__ and type(cls) in (type, ABCMeta) and not is_framework_class(cls) \

@@ -75,16 +75,16 @@ def through_gate(ev: Evaluating, values: Value, hook: Value) -> Value:
     return _put(values, write_gate(ev, nodes, bprop))
 
 
-def write_gate(ev: Evaluating, nodes: Sequence[AnfNode], bprop: Any, after: Any = None, alone: Any = None, token: Any = None,
+def write_gate(ev: Evaluating, nodes: Sequence[AnfNode], bprop: Any, after: Any = None, otherwise: Any = None, token: Any = None,
                whole: bool = False) -> Value:
     """The results of a gate around these nodes."""
-    passages = [p for p in (bprop, after, alone) if p is not None]
+    passages = [p for p in (bprop, after, otherwise) if p is not None]
     read = list(dict.fromkeys(x for p in passages for x in p.read))
     for passage in passages:
         passage.reads(read)
     with interpreting(ev.tracer):
         return gate(*nodes, *read, *([] if token is None else [token]), count=len(nodes), bprop=bprop.graph,
-                    after=after and after.graph, alone=alone and alone.graph, whole=whole)
+                    after=after and after.graph, otherwise=otherwise and otherwise.graph, whole=whole)
 
 
 def _put(values: Value, nodes: Iterable[AnfNode]) -> Value:
@@ -123,7 +123,7 @@ def call_hooked(ev: Evaluating, what: Hooked, args: Sequence[Value], kwargs: dic
             grads = pass_hook(ev, hook, grads, (owner, grads, gone))
         return grads
 
-    def alone(gone):
+    def otherwise(gone):
         grads = (None,) * sum(map(is_tensor, args))
         for hook in what.after:
             try:
@@ -138,7 +138,7 @@ def call_hooked(ev: Evaluating, what: Hooked, args: Sequence[Value], kwargs: dic
 
     def unwatched(grads):
         gone = before(grads)
-        alone(gone)
+        otherwise(gone)
         return gone
     name = type(owner).__name__
     made: dict[str, Any] = {}
@@ -147,7 +147,7 @@ def call_hooked(ev: Evaluating, what: Hooked, args: Sequence[Value], kwargs: dic
                             unwatched if what.after and token is None else before)
     if token is not None:
         made["after"] = Passage(ev, f"{name}'s gradient, done", kinds + [x.abstract for x in entries], after)
-        made["alone"] = Passage(ev, f"{name}'s gradient alone", kinds, alone)
+        made["otherwise"] = Passage(ev, f"{name}'s own gradient", kinds, otherwise)
     given = _put(values, write_gate(ev, nodes, token=token, **made))
     return given if isinstance(value, tuple) else given[0]
 

@@ -33,7 +33,7 @@ from .widening import NOTHING, CannotLoop, Peel, Varying, Widening, flat_like, i
 
 UNROLL_AT_MOST = 4           # iterations of a constant range that are cheaper written out than as a loop with a tape
 UNROLL_OPERATORS = 32        # and more of them, where so many operators are all that is written out
-EXECUTE_AT_MOST = 256        # iterations over Python constants alone that are executed, and leave nothing behind
+EXECUTE_AT_MOST = 256        # iterations over Python constants only that are executed, and leave nothing behind
 UNROLL_LIMIT = 10_000
 PEEL_AT_MOST = 2             # iterations
 

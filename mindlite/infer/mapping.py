@@ -95,7 +95,7 @@ def argument_axes(keys: Any, axes: Any) -> Any:
 
 
 def result_axes(keys: Any, axes: Any) -> Any:
-    """out_axes of the parts of a result: see axes_of_parts. For a result that stands alone a tuple of one axis will do."""
+    """out_axes of the parts of a result: see axes_of_parts. For a single result a tuple of one axis will do."""
     if keys is None and isinstance(axes, (tuple, list)) and len(axes) == 1:
         return axes[0]
     return axes_of_parts(keys, axes, "out_axes names {} results, the function gives {}")

@@ -304,7 +304,7 @@ class Tracer(Builder):
         self.unrecorded -= 1
 
     def is_of_arguments(self, constraint: constraints.Constraint) -> bool:
-        """True for a fact about sizes of the arguments alone. Its left side may be a node of a number of the run."""
+        """True for a fact about sizes of the arguments only. Its left side may be a node of a number of the run."""
         if isinstance(constraint.left, AnfNode):
             return False
         known = set().union(*[symbols_of_abstract(p.abstract) for p in self.root.graph.parameters])

@@ -37,10 +37,10 @@ J = _control("J", lambda *operands, graph, wrt, seeds, mode: 0, """Marker for a 
 
 mode "vjp": operands are the primals and one cotangent for each output numbered in `seeds` (the others count as zero);
             the results are graph's outputs, then the gradient of each parameter numbered in `wrt`.
-mode "recompute": operands as for "vjp"; the results are the gradients alone, and the forward values are computed again.
+mode "recompute": operands as for "vjp"; the results are the gradients only, and the forward values are computed again.
 mode "jvp": operands are the primals and one tangent for each parameter in `wrt`; seeds is ();
             the results are graph's outputs, then their tangents.
-mode "pull", "push": as "vjp" and "jvp" where the graph has run before: the results are the gradients, or tangents, alone, and no
+mode "pull", "push": as "vjp" and "jvp" where the graph has run before: the results are the gradients, or tangents, only, and no
             effect of the graph is repeated.
 """)
 Vmap = _control("Vmap", lambda *operands, graph, in_axes, out_axes, size: 0, """\
@@ -62,13 +62,13 @@ bprop: a graph (*operands, *outs, *douts) -> one cotangent per operand, in the o
 port = _control("port", lambda *values: 0, """\
 The values, and then a token: the gate that is given it calls hooks on the gradients of these values too.
 """)
-gate = _control("gate", lambda *operands, count, bprop, after=None, alone=None, whole=False: 0, """\
+gate = _control("gate", lambda *operands, count, bprop, after=None, otherwise=None, whole=False: 0, """\
 The first `count` operands, whose gradients a user's hooks see and may replace.
 
 The other operands are what the hooks read; with `after`, the last is the token of a port. Graphs for the way back:
 bprop: (*cotangents, *read) -> the cotangents that go on, of the same types
 after: (*those that went on, *cotangents of the port's values, *read) -> the cotangents that go on from the port
-alone: (*those that went on, *read) -> (): in place of `after`, where nothing is differentiated by the port's values
+otherwise: (*those that went on, *read) -> (): in place of `after`, where nothing is differentiated by the port's values
 whole: gradients of gradients pass too: who reads the value on the way back reads what comes out of the gate
 """)
 segment = _control("segment", lambda *operands, function, abstracts, reason, keeps=True, weights=(): 0, """\
@@ -159,7 +159,8 @@ def port_infer(*values: Abstract) -> Any:
 
 
 @infer_rule(gate)
-def gate_infer(*operands: Abstract, count: int, bprop: Any, after: Any = None, alone: Any = None, whole: bool = False) -> Any:
+def gate_infer(*operands: Abstract, count: int, bprop: Any, after: Any = None, otherwise: Any = None,
+               whole: bool = False) -> Any:
     return AbstractTuple(tuple(operands[:count]))
 
 

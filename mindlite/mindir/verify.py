@@ -135,9 +135,9 @@ class _Verifier:
                 if symbol not in bound and node.fn not in (J, Vmap):
                     raise self.fault(graph, node, f"nothing above it has the size {symbol}")
         shapes = [a.shape for a in _elements(node.abstract) if isinstance(a, AbstractTensor)]
-        alone = {lone_symbol(s) for shape in shapes for s in shape} | {
+        single = {lone_symbol(s) for shape in shapes for s in shape} | {
             lone_symbol(a.dim) for a in _elements(node.abstract) if isinstance(a, AbstractScalar) and isinstance(a.dim, Dim)}
-        bound |= alone - {None}
+        bound |= single - {None}
         for shape in shapes:
             for size in shape:
                 for symbol in symbols_of(size):

@@ -1,4 +1,4 @@
-"""Passes over control flow: what a branch or loop carries without need is taken out, what need not turn stops turning.
+"""Passes over control flow: what a branch or loop carries without need is taken out, what need not be repeated is done once.
 
     s, t = while_loop(s, t, w; ..), t never read           s = while_loop(s, w; ..)
     s, w = while_loop(s, w; c, (.., w))                     s = while_loop(s; w invariant)

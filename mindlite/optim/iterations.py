@@ -1,4 +1,4 @@
-"""The way back through a loop of a known number of iterations counts in a Python number, and no tape has to say which turn it is.
+"""The way back through a loop of a known number of iterations counts in a Python number, and no tape has to say which one it is.
 
     while %count > 0: _, t, x = tape_pop(%tape); .. %count - 1
         ->   while n > 0: _, _, x = tape_pop(%tape); t = n - 1; .. n - 1

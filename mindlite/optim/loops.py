@@ -1,4 +1,4 @@
-"""What passes over loops share: how often a loop iterations, and its graphs with more operands than they had."""
+"""What passes over loops share: how many iterations a loop has, and its graphs with more operands than they had."""
 import contextlib
 
 import numpy as np

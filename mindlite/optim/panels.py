@@ -36,7 +36,7 @@ def put_in_panels(graph: FuncGraph, target: Target) -> FuncGraph:
 def _products(loop, target):
     """The products of a loop's body with a matrix that it does not change and that is worth putting in order."""
     outside, iterations = fixed_operands(loop), counter_of(loop)[2]
-    if 0 < iterations < target.panel_turns:
+    if 0 < iterations < target.panel_iterations:
         return []
     return [node for node in loop.attrs["body"].nodes if node.fn is batch_matmul
             and (node.args[1] in outside or isinstance(node.args[1], ValueNode)) and _pays(node, target)]

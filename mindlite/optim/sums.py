@@ -5,9 +5,9 @@
 
     while: rows + dynamic_update(zeros, %v, t), from zeros          ->     while: rows[t] = %v + 0
 
-Each iteration's product reads and writes all of the total for a few rows; what is kept instead is these rows (Appleyard, Kocisky
-and Blunsom 2016, section 3.1), which the second equation has perhaps kept already. The sum has another order: as with any
-other way to multiply, results differ by rounding.
+Each iteration's product reads and writes all of the total for a few rows; what is stored instead is these rows (Appleyard,
+Kocisky and Blunsom 2016, section 3.1), which the second equation has perhaps stored already. The sum has another order: as
+with any other way to multiply, results differ by rounding.
 """
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import append
@@ -24,8 +24,8 @@ from .rewrite import is_constant, rebuild
 
 DTYPES = ("float32", "float64")  # in others a sum in another order differs by more
 FEW_ROWS = 64                    # of one iteration: with more, the total is not what a product spends its time on
-FEW_TURNS = 4
-MOST = 1 << 24                   # bytes that are kept for one product
+FEW_ITERATIONS = 4
+MOST = 1 << 24                   # bytes that are stored for one product
 
 
 def write_rows(graph):
@@ -53,7 +53,7 @@ def _added(loop):
     return found
 
 
-def _row_of_turn(update, counter, least, iterations):
+def _iterations_row(update, counter, least, iterations):
     """True for a dynamic_update whose rows are the iterations: one whole row, at the number of the iteration."""
     shape, start = update.abstract.shape, update.args[2]
     return shape[0] == iterations and update.args[1].abstract.shape == (1, *shape[1:]) and ahead_of(start, counter) == -least \
@@ -64,7 +64,8 @@ def _written(loop):
     counter, least, iterations = iteration_of(loop)
     found = {number: update for number, update in _added(loop).items() if getattr(update, "fn", None) is dynamic_update
              and is_constant(update.args[0], 0) and is_constant(loop.args[number], 0)
-             and update.abstract.dtype.is_float and _row_of_turn(update, counter, least, iterations)} if iterations > 0 else {}
+             and update.abstract.dtype.is_float
+             and _iterations_row(update, counter, least, iterations)} if iterations > 0 else {}
     if not found:
         return None
     body = loop.attrs["body"]
@@ -84,7 +85,8 @@ def _written(loop):
 def _joined(loop):
     counter, least, iterations = iteration_of(loop)
     found = {number: product for number, product in _added(loop).items()
-             if getattr(product, "fn", None) is batch_matmul and _pays(product, iterations)} if iterations >= FEW_TURNS else {}
+             if getattr(product, "fn", None) is batch_matmul
+             and _pays(product, iterations)} if iterations >= FEW_ITERATIONS else {}
     if not found:
         return None
     body, n = loop.attrs["body"], len(loop.args) - loop.attrs["invariants"]
@@ -127,7 +129,7 @@ def _kept(loop, counter, least, iterations):
     found: dict = {}
     for number, (p, after) in enumerate(zip(body.parameters, body.outputs)):
         if getattr(after, "fn", None) is dynamic_update and after.args[0] is p \
-                and _row_of_turn(after, counter, least, iterations):
+                and _iterations_row(after, counter, least, iterations):
             row = after.args[1]
             while getattr(row, "fn", None) is reshape or getattr(row, "fn", None) is add and is_constant(row.args[1], 0):
                 row = row.args[0]

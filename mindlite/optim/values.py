@@ -40,7 +40,7 @@ def _calls_itself(graph):
 
 
 def fold_constants(graph):
-    """Leaves no operator of constants alone, unless its result is larger than they are, and no cond on a constant.
+    """Leaves no operator of constants only, unless its result is larger than they are, and no cond on a constant.
 
     What is random, has an effect or would raise is left for the run.
     """

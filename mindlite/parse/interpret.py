@@ -50,7 +50,7 @@ def interpret_statement(p, node, why=None):
 
 
 def leave_statement(p, node, why):
-    """A statement that inference leaves to Python: of one that assigns, returns or drops a value, the expression alone."""
+    """A statement that inference leaves to Python: of one that assigns, returns or drops a value, only the expression."""
     value = getattr(node, "value", None)
     simple = isinstance(node, (gast.Return, gast.Expr)) or isinstance(node, (gast.Assign, gast.AnnAssign)) and all(
         isinstance(target, gast.Name) for target in getattr(node, "targets", None) or [node.target])

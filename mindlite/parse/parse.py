@@ -123,7 +123,7 @@ class Parser:
         """Boxes for the variables of `scope` that need one, filled with what they are now (arguments) or Undefined."""
         for variable in scope.variables.values():
             if variable.cell:
-                value = self.ssa.flows[self.block].values.get(variable)
+                value = self.ssa.states[self.block].values.get(variable)
                 value = self.constant(Undefined(variable.name), node) if value is None else value
                 self.cells[variable] = self.add(syntax.cell_new, value, node=node, name=variable.name)
 

@@ -1,6 +1,6 @@
 """Stage "read": from a Python function to its source text, its syntax tree and exact locations in the user's file.
 
-A `def` is parsed alone where its lines tell where it ends, else the whole text that it was compiled from; positions
+A `def` is parsed by itself where its lines tell where it ends, else the whole text that it was compiled from; positions
 are those of the file either way. Where the text comes from:
 
     a file, a notebook cell, IPython, a doctest, the REPL of Python 3.13     linecache

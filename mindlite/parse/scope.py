@@ -238,7 +238,7 @@ class Names(gast.NodeVisitor):
             self.spans[node.args[0]] = (start, len(self.events), opened)
 
     def _consumes_generator(self, call):
-        """any(..), sum(..), "".join(..) of a generator alone: nobody sees that it is not lazy."""
+        """any(..), sum(..), "".join(..) of a generator only: nobody sees that it is not lazy."""
         if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], gast.GeneratorExp) \
                 or any(generator.is_async for generator in call.args[0].generators):
             return False

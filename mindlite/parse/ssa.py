@@ -16,7 +16,7 @@ from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.syntax import Undefined, load_local
 
 
-class Flow:
+class BlockState:
     """What is known of one block: its predecessors, and the values that variables have at its (present) end."""
     __slots__ = ("predecessors", "values", "phis")
 
@@ -30,7 +30,7 @@ class SSA:
     """The blocks of one outermost function and of all functions in it. Variables are any hashable with a `name`."""
 
     def __init__(self):
-        self.flows = {}                                  # block -> Flow
+        self.states = {}                                  # block -> BlockState
         self.operands = {}                               # phi -> {predecessor: value}
         self.unsure = {}                                 # node -> value: Undefined if that value is, or if it is None
         self.replaced = {}                               # node -> the value that it turned out to be
@@ -45,14 +45,14 @@ class SSA:
         number = self.names[name] = self.names.get(name, 0) + 1
         graph = FuncGraph(name if number == 1 else f"{name}_{number}", origin, kind, parent)
         graph.loop = loop
-        self.flows[graph] = Flow(predecessors)
+        self.states[graph] = BlockState(predecessors)
         return graph
 
     def jump(self, block, target, origin):
         """End `block` with a jump to `target`; the phis' values are filled in by `finish`."""
         block.output = CNode(block, target, (), {}, origin=origin)
-        if block not in self.flows[target].predecessors:
-            self.flows[target].predecessors.append(block)
+        if block not in self.states[target].predecessors:
+            self.states[target].predecessors.append(block)
 
     @staticmethod
     def _dominator(blocks):
@@ -74,27 +74,27 @@ class SSA:
 
     def write(self, block, variable, value):
         """`variable` is `value` from here on in `block`."""
-        self.flows[block].values[variable] = value
+        self.states[block].values[variable] = value
 
     def read(self, block, variable):
         """The value of `variable` at the present end of `block`; ValueNode(Undefined) if no assignment gets here."""
         path = []
         while True:
-            flow = self.flows[block]
-            if variable in flow.values:
-                value = flow.values[variable]
+            state = self.states[block]
+            if variable in state.values:
+                value = state.values[variable]
                 break
             path.append(block)
-            if block.loop or len(flow.predecessors) > 1:
+            if block.loop or len(state.predecessors) > 1:
                 value = Parameter(block, variable.name, origin=block.origin)
-                flow.phis[value] = variable
+                state.phis[value] = variable
                 break
-            if not flow.predecessors:
+            if not state.predecessors:
                 value = ValueNode(Undefined(variable.name), origin=block.origin)
                 break
-            block = flow.predecessors[0]
+            block = state.predecessors[0]
         for block in path:
-            self.flows[block].values[variable] = value
+            self.states[block].values[variable] = value
         return value
 
     def may_be_undefined(self, value):
@@ -116,13 +116,13 @@ class SSA:
         self._remove_trivial_phis()
         if self._remove_checks():
             self._remove_trivial_phis()
-        for block, flow in self.flows.items():
+        for block, state in self.states.items():
             if block.kind == "block":
-                block.parameters = [phi for phi in flow.phis if phi not in self.replaced]
+                block.parameters = [phi for phi in state.phis if phi not in self.replaced]
             block.nodes = [node for node in block.nodes if node not in self.replaced]
             for node in block.nodes:
                 self._rewrite(node)
-        for block in self.flows:
+        for block in self.states:
             if isinstance(block.output.fn, FuncGraph):
                 phis = block.output.fn.parameters
                 block.output.args = tuple(self.resolve(self.operands[phi][block]) for phi in phis)
@@ -136,10 +136,10 @@ class SSA:
         """Reading at the end of a predecessor may make another phi, which is then in the same need."""
         missing: list = [None]
         while missing:
-            missing = [(phi, variable, block, flow) for block, flow in self.flows.items()
-                       for phi, variable in flow.phis.items() if phi not in self.operands]
-            for phi, variable, block, flow in missing:
-                self.operands[phi] = {p: self.read(p, variable) for p in flow.predecessors}
+            missing = [(phi, variable, block, state) for block, state in self.states.items()
+                       for phi, variable in state.phis.items() if phi not in self.operands]
+            for phi, variable, block, state in missing:
+                self.operands[phi] = {p: self.read(p, variable) for p in state.predecessors}
 
     def _remove_trivial_phis(self):
         """phi(x, x, phi) -> x, until nothing changes."""
@@ -167,7 +167,7 @@ class SSA:
                     unsure.add(node)
                     changed = True
         before = len(self.replaced)
-        for block in self.flows:
+        for block in self.states:
             for node in block.nodes:
                 if node.fn is load_local:
                     value = self.resolve(node.args[0])

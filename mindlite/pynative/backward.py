@@ -102,7 +102,7 @@ def _gradients(tape, seeds, wrt, last):
 def of_plain(live, seeds, wrt, last=False, traced=None):
     """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
     key, saved = structure(live) if traced is None else traced
-    how, flow = (OF_ITS_OWN, None) if _is_compiled_alone(live) or live[0].backward.open else flow_of(
+    how, flow = (OF_ITS_OWN, None) if _is_single_flow(live) or live[0].backward.open else flow_of(
         (key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
     if flow is not None:
         return how, run_flow(flow, saved, seeds)
@@ -130,7 +130,7 @@ def in_parts(live, seeds, wrt, hooks, last=False):
             continue
         asked = list(dict.fromkeys(n for entry in part for n in entry.inputs if n not in inside))
         how, found = of_plain(part, given, asked, last) if len(part) > 1 else (None, one_by_one(part, given, asked, last))
-        compiled += how in (REUSED, BUILT) or _is_compiled_alone(part)
+        compiled += how in (REUSED, BUILT) or _is_single_flow(part)
         if last:
             for entry in part:
                 entry.saved = ()
@@ -142,7 +142,7 @@ def in_parts(live, seeds, wrt, hooks, last=False):
 
 
 def parts_between(live, hooks):
-    """Runs of entries that are graphs, each entry with hooks on its results being the first of one; others alone."""
+    """Runs of entries that are graphs, each entry with hooks on its results being the first of one; others by themselves."""
     part: list = []
     for entry in live:
         if part and not (_is_plain(entry.backward) and _is_plain(part[-1].backward)
@@ -183,7 +183,7 @@ def _is_plain(backward):
     return backward.graph is not None and not backward.opaque and not backward.open
 
 
-def _is_compiled_alone(live):
+def _is_single_flow(live):
     """True for one entry whose backward is a Flow already: a call of a jitted function."""
     return len(live) == 1 and live[0].backward.graph is not None and isinstance(live[0].backward.operation.runner, Compiled)
 
@@ -228,7 +228,7 @@ class Structure:
         self.seconds, self.order, self.flow = 0.0, None, None
 
     def pays(self, entries):
-        """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where counts alone decide."""
+        """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where only counts decide."""
         return config.repeatable or not config.compile_beside or self.seconds >= PAYS * entries * Structure.of_an_entry
 
 

@@ -136,7 +136,7 @@ class Linearized:
         tape A: x -> out      tape B: u -> pullback of A (u)       tangent v -> gradient of B's results, seeded with v
 
     What pulls cotangents back is linear in them, so its own gradient pushes tangents forward (J. Townsend 2017). The
-    function runs once; tape B alone is walked for each v.
+    function runs once; only tape B is walked for each v.
     """
 
     def __init__(self, function, args, kind="jvp"):

@@ -128,7 +128,7 @@ class PyNative:
         here.state.tapes, here.state.paused = here.state.before.pop()
 
     def write(self, variable, value):
-        """assign(variable, value) for this Tensor alone; gives the value."""
+        """assign(variable, value) for this Tensor only; gives the value."""
         arrays = [a.host_array if isinstance(a, Tensor) else a for a in (variable, value)]
         if here.state.tapes:
             return record_assign((variable, value), arrays)

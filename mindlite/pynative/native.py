@@ -50,7 +50,7 @@ class Installed:
         self.calls = None
         self.rows, self.plans = set(), {}
         self.former: collections.deque = collections.deque(maxlen=4096)
-        self.taught: tuple = ()                              # what CALL names, kept
+        self.taught: tuple = ()                              # what CALL names, which stays alive
         self.trace_tape, *self.keep = layouts.builtin("trace_tape", module.address("trace_tape"), layouts.VARARGS_FAST)
 
     def planned(self):
@@ -66,7 +66,7 @@ class Installed:
 def install_calls(owner):
     """Make calls of objects of the class `owner`, which has plans (compile/short_plan.py), machine code."""
     if installed is not None:
-        installed.calls = owner.__call__                     # kept: machine code calls it
+        installed.calls = owner.__call__                     # it stays alive: machine code calls it
         installed.module.set("COMPILED", id(owner.__call__))
         owner.__call__ = layouts.method_descriptor(owner, "__call__", installed.module.address("call_compiled"),
                                                    layouts.VARARGS_FAST | layouts.KEYWORDS, "($self, /, *args, **kwargs)")

@@ -73,7 +73,7 @@ class Backward:
 
 
 def what_shows_sizes(graph, n):
-    """Those of the first n parameters that no node reads, but that alone have a size which nodes use."""
+    """Those of the first n parameters that no node reads, but that are the only ones with a size which nodes use."""
     wanted = symbols_used(graph)
     if wanted:
         for p in reversed(graph.parameters):
@@ -203,6 +203,6 @@ class GraphOperation:
 
 
 def backward_of_graph(graph, wrt, seeds):
-    """The Backward of a graph by ad: the gradients alone, from parameters and cotangents."""
+    """The Backward of a graph by ad: the gradients only, from parameters and cotangents."""
     sources = [("in", i) for i in range(len(graph.parameters))]
     return Backward(wrt, seeds, sources, optimise(gradients_only(graph, wrt, seeds)))

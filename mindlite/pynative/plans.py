@@ -7,7 +7,7 @@ Python goes first and teaches, as native.py has it. A plan is for what was writt
 for which operands have numbers on the tape; native_plans.py reads it. Its function computes as Python did; once calls have
 taken longer than compiling does (Karlin et al. 1988, ski rental) the operator is compiled beside the run (beside.py), a
 composite as one kernel. Where that is switched off there are PAUSE calls by plans between two compilations, so that a program
-is never held up by many of them at once, and counts alone decide: a program that runs again computes the same.
+is never held up by many of them at once, and only counts decide: a program that runs again computes the same.
 """
 import collections
 import functools

@@ -4,7 +4,7 @@
     x : f32[8, 4] (S1), w : f32[4, 6] (S0)        x @ w   ->  an addend on each rank             f32[8, 6] (P)
 
 An operator is a graph of one node, parted by `parallel/partition.py` with its operands where they lie; the result stays where
-it is made. The program of a rank is kept by signature. A tape records the operator of whole tensors, and its backward graph is
+it is made. The program of a rank is cached by signature. A tape records the operator of whole tensors, and its backward graph is
 parted in the same way: gradients are those of one process. Operands that are not sharded count as whole and equal on all ranks.
 """
 

@@ -125,7 +125,7 @@ def batch_while(batch, node, args, dims):
         return list(zip(made, state))
     mask, linear = AbstractTensor(dt.bool_, (batch.size,)), is_linear(body)
 
-    def masked_turn(target, active, *values):
+    def masked_iteration(target, active, *values):
         given = values if linear else lend(active, values, state + dims[n:], batch.size)
         new = [choose(active, x, old, batch.size) for x, old in zip(inline(target, iterations, given), values)]
         return [inline(target, tests, [*new, *values[n:]])[0], *new]
@@ -137,7 +137,7 @@ def batch_while(batch, node, args, dims):
     first = inline(batch.builder.graph, tests, [lift(x) for x in args])[0]
     made = append(while_loop, first, *args, invariants=k, **policy_of(node),
                   cond=written(f"{tests.name}/any", names, kinds, any_active, by="vmap"),
-                  body=written(iterations.name, names, kinds, masked_turn, by="vmap"),
+                  body=written(iterations.name, names, kinds, masked_iteration, by="vmap"),
                   abstract=AbstractTuple((mask, *_abstract(batch, node, state).elements)))
     return list(zip(made[1:], state))
 
@@ -188,7 +188,7 @@ def batch_gate(batch, node, args, dims):
     if ties:
         wanted = len(attrs["after"].outputs)
         batched["after"] = batch.below(attrs["after"], out + [0] * wanted + read, [True] * wanted)[0]
-        batched["alone"] = batch.below(attrs["alone"], out + read)[0]
+        batched["otherwise"] = batch.below(attrs["otherwise"], out + read)[0]
     args[:count] = [as_batch(batch.builder.lift(x), dim, batch.size) for x, dim in zip(args, dims[:count])]
     made = append(gate, *args, **{**attrs, **batched}, abstract=_abstract(batch, node, out))
     return list(zip(made, out))

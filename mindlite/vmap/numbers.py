@@ -1,4 +1,4 @@
-"""Python numbers that differ between the elements of a batch: they become tensors with the batch axis alone.
+"""Python numbers that differ between the elements of a batch: they become tensors with the batch axis only.
 
 A rule takes tensors [size] and gives one, or None where it cannot.
 """

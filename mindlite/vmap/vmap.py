@@ -5,7 +5,7 @@
 
 Each node goes through its operator's batching rule with the position of the batch axis in every operand (the design of
 JAX's autodidax); nodes that no mapped operand reaches stay as they are. Control flow that depends on the mapped axis
-is masked: both sides of a branch run and `where` chooses, a loop turns while any element wants to. An operator without
+is masked: both sides of a branch run and `where` chooses, a loop goes on while any element wants to. An operator without
 a rule, and what cannot be masked (effects, recursion, tapes under a predicate of each element), runs in a loop over
 the elements; that is announced by the event "vmap_fallback".
 """

@@ -117,7 +117,7 @@ def blas_width():
 def _address(function):
     """The address of a function of the BLAS, which gets as many threads as it may use."""
     blas = find_blas()
-    if "scipy_openblas" in os.path.dirname(blas.path):       # ours alone: threads are the launcher's business
+    if "scipy_openblas" in os.path.dirname(blas.path):       # exclusively ours: threads are the launcher's business
         blas.set_threads(1)
     elif config.threads:
         blas.set_threads(config.threads)

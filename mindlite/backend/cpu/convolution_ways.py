@@ -19,7 +19,7 @@ Measured with AVX2, processor time of all threads by that of oneDNN: winograd 0.
 0.8-1.1, the gradient of the input with strides 1.0-1.4; 1 x 1 with strides 0.5; dot 0.8-1.2; gradients of weights by
 winograd 0.7-0.9 of dot with 16 to 256 channels, but 1.2 where there are fewer squares than channels, as their sums are
 16 numbers for 9; depthwise by direct, patches and dot: forward 0.3-0.5, gradients 0.3-0.6, of weights 0.1-0.3. The
-choice hangs on the sizes alone, so results do not change from run to run.
+choice depends on the sizes only, so results do not change from run to run.
 """
 import functools
 from dataclasses import dataclass

@@ -8,7 +8,7 @@
 columns stand apart by their remainder modulo SW: a vector of neighbouring results reads neighbours, whatever the stride
 is. For the gradient of the picture they are dout with SH - 1 and SW - 1 zeros between its pixels.
 
-The register tile of all other convolutions (`tile`) has six rows, of which a channel alone would use one. Here eight
+The register tile of all other convolutions (`tile`) has six rows, of which a single channel would use one. Here eight
 vectors of pixels meet one tap after the other: a weight is spread once for eight multiply-adds. For the gradient of
 weights a vector of dout meets nine taps, each with a sum of its own.
 """
@@ -229,7 +229,7 @@ def are_finite(f, numbers, count):
 
 
 def add_tap_by_tap(f, s, douts, weights, dx):
-    """The gradient of one channel by what reaches it alone: an infinite weight times a zero of the lines would be NaN."""
+    """The gradient of one channel by what reaches it only: an infinite weight times a zero of the lines would be NaN."""
     f.fill(dx.address, 0, s.image * dx.dtype.itemsize)
     with f.loop(0, s.og, iterations="rare") as m, f.loop(0, s.kh, iterations="rare") as p, \
             f.loop(0, s.kw, iterations="rare") as q, \

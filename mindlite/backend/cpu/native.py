@@ -16,7 +16,7 @@ it, nothing is written.
 A `Value` is a number that the machine will know, with Python's operators; an `Array` is an address with an element
 type; `f.loop`, `f.repeat`, `f.when` and `f.choose` are structured control flow; `f.variable` is a mutable local
 (LLVM's mem2reg makes it a register). Functions of libraries have names that begin with mindlite_, and LIBRARIES says who
-knows their addresses, so the text holds no addresses and the machine code can be kept on disk.
+knows their addresses, so the text holds no addresses and the machine code can be cached on disk.
 """
 import contextlib
 import functools

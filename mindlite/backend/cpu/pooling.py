@@ -119,14 +119,14 @@ class Window:
 
 
 def wide(dtype):
-    """The dtype in which sums and rows of `dtype` are kept."""
+    """The dtype in which sums and rows of `dtype` are stored."""
     return float32 if dtype.itemsize < 4 else dtype
 
 
 def write_row(f, s, i, first, step, load, store):
     """Make the windows of output row i: state = first(); state = step(state, position) per tap; store(j, state).
 
-    A tap's `position` is its index in the plane of x; load(j) gives back what store(j) kept.
+    A tap's `position` is its index in the plane of x; load(j) gives back what store(j) took.
     """
     top = i * s.sh - s.top
     if s.fast is None:
@@ -146,7 +146,7 @@ def write_row(f, s, i, first, step, load, store):
 
 
 def write_taps(f, s, top, begin, end, first, step, load, store):
-    """The windows j in [begin, end), tap by tap; `step` alone (without first) where nothing is kept."""
+    """The windows j in [begin, end), tap by tap; only `step` (without first) where nothing is stored."""
     iterations = "few" if s.fast is None else "rare"                     # then these are the windows at the edges
     if first is not None:
         with f.loop(begin, end, iterations=iterations) as j:

@@ -83,7 +83,7 @@ class CPU(Target):
                       recipe=("object", kernel_cache.key_of(text)))
 
     def cached(self, name: str, key: str, source: Any, cost: int = 1) -> Any:
-        """The Kernel of kept object code, None if there is none any more."""
+        """The Kernel of cached object code, None if there is none any more."""
         address = kernel_cache.cached_address(key, name)
         return None if address is None else Kernel(name, address, source, self.kind, cost, recipe=("object", key))
 
@@ -98,7 +98,7 @@ class CPU(Target):
         return convolution_ways.conv2d_plan(kind, dtype, sizes, finish, self)
 
     def product_pieces(self, m: Any, n: Any) -> Any:
-        """In how many pieces the longer axis of a product is cut, ints or Dims: by the sizes alone. An even number."""
+        """In how many pieces the longer axis of a product is cut, ints or Dims: by the sizes only. An even number."""
         size = self.product_piece if 1 not in (m, n) else self.product_piece // 8
         return dim_min(dim_max((dim_max(m, n) + size) // (2 * size) * 2, 1), self.most_pieces)
 

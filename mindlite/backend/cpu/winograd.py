@@ -235,8 +235,8 @@ def write_weights_gradient(target, dtype):
                     write_squares(f, x, s.c, c0 + c, runs, number, (s.h, s.w, s.top, s.left), seen.at(c * step),
                                   most_rows * step, lanes)
                 with f.loop(0, ELEMENTS, iterations="rare") as element:
-                    f.call(dots, s.o, kept, count, given.at(element * far).address, step, seen.at(element * most_rows * step).address,
-                           step, 1, sums.at(element * sums_far + c0).address, s.c)
+                    f.call(dots, s.o, kept, count, given.at(element * far).address, step,
+                           seen.at(element * most_rows * step).address, step, 1, sums.at(element * sums_far + c0).address, s.c)
         with f.loop(0, s.o, iterations="rare") as o, f.loop(f.begin, f.end, iterations="rare") as c:
             numbers = [[sums[(4 * p + q) * sums_far + o * s.c + c] for q in range(4)] for p in range(4)]
             by_lines = [gradient_line(*(numbers[p][q] for p in range(4))) for q in range(4)]

@@ -1,7 +1,7 @@
 """Kernels for the threads of a GPU: from the LLVM IR of their parts to one kernel, and from that to PTX.
 
     text = kernel_text([part])                 LLVM IR: @kernel(i64 extent, i64 cost, i64, ..) runs over the blocks of its parts
-    ptx(text, "sm_90")                          the text that NVIDIA's driver assembles; LLVM alone makes it
+    ptx(text, "sm_90")                          the text that NVIDIA's driver assembles; LLVM makes it, and needs nothing else
 
 A part (`nvptx`, `library`) is the text of a module with two functions, `part(block, args..)` and
 `blocks(args..)`, and begins with a line "; shared N": so many bytes its threads share. What a thread asks of its machine is

@@ -253,7 +253,7 @@ class _ThreadEmitter(_Emitter):
         self.group = before
 
     @contextlib.contextmanager
-    def alone(self):
+    def exclusive(self):
         """Folds in the block are this thread's own."""
         before, self.group = self.group, None
         yield
@@ -343,18 +343,18 @@ class _ThreadEmitter(_Emitter):
             super().store(s)
 
     def loop_statement(self, s):
-        """A loop that this thread does alone."""
+        """A loop that this thread does by itself."""
         axes, body, _ = flattened(s) if s.tiled else ([(s.variable, s.extent)], s.body, False)
         stop = self.dim(axes[0][1])
         if s.stop is not None:
             stop = self.at_most(I64(s.stop), stop)
-        with self.loop(I64(s.start), stop) as i, self.alone():
+        with self.loop(I64(s.start), stop) as i, self.exclusive():
             self.bind(s.variable, i)
             self.statements(body)
 
     def lanes(self, s):
         """Of the lanes of a tile each is a thread."""
-        with self.alone():
+        with self.exclusive():
             self.statements(s.body)
 
     def fold(self, s):
@@ -413,7 +413,7 @@ class _ThreadEmitter(_Emitter):
             self.combine(s.expr.fields[0], total, value if type_ is DOUBLE else b.fpext(value, DOUBLE))
 
         def body():
-            with self.alone():
+            with self.exclusive():
                 self.statements(inside)
             innermost()
 
@@ -429,7 +429,7 @@ class _ThreadEmitter(_Emitter):
 
             def around(i):
                 self.bind(variable, i)
-                with self.alone():
+                with self.exclusive():
                     self.statements(statements)
             if deeper or part is None:
                 with self.loop(start, stop, step) as i:

@@ -1,4 +1,4 @@
-"""The PTX of kernels, kept in the process and on the disk by its text, the architecture and LLVM's version.
+"""The PTX of kernels, cached in the process and on the disk by its text, the architecture and LLVM's version.
 
     ptx_of(texts, "sm_90")      made once; a later process reads it
 """
@@ -16,7 +16,7 @@ _made: dict = {}
 
 
 def key_of(texts: tuple, architecture: str) -> str:
-    """The name under which the PTX of a kernel is kept. texts: of `code.kernel_text`"""
+    """The name under which the PTX of a kernel is cached. texts: of `code.kernel_text`"""
     main, parts = texts
     texts_of_all = code.ptx_rules(), *map(code.function_text, code.FUNCTIONS)
     said = "\n".join((architecture, llvmlite.__version__, *texts_of_all, main, *parts))

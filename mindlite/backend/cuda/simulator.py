@@ -34,7 +34,7 @@ _NAMES = ("thread", "threads", "own_block", "own_blocks", "barrier", "warp_barri
 _NUMBERS = ("NOW", "COUNT", "STEP", "BLOCK", "BLOCKS", "STATUS", "ENTRY", "WORDS", "HOME", "EXPECTED")
 _WORDS = {"STACKS": MOST_THREADS * STACK // 8, **dict.fromkeys(("PLACES", "ENDED", "SAID", "MET"), MOST_THREADS),
           **dict.fromkeys(_NUMBERS, 1)}
-# What is kept of a fiber that waits: the registers that a function may not change, and where it goes on.
+# What is saved of a fiber that waits: the registers that a function may not change, and where it goes on.
 _SWITCH = """push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15; mov %rsp, (%rdi)
 mov %rsi, %rsp; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; ret"""
 
@@ -43,7 +43,7 @@ def _machine_text():
     """The LLVM IR of the machine: its fibers, and what a thread asks of it."""
     module = ir.Module("simulator")
     kind = ir.FunctionType(words.NOTHING, [words.WORD, words.WORD])
-    switch = ir.Function(module, kind, "fiber_switch")       # (where this fiber stops is kept, where the next one did)
+    switch = ir.Function(module, kind, "fiber_switch")       # (where the stack of this fiber is noted, that of the next)
     switch.linkage = "internal"
     for attribute in ("naked", "noinline"):
         switch.attributes.add(attribute)

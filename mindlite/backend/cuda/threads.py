@@ -30,7 +30,7 @@ class Plan:
     way    : "items", "rows", "columns" or "squares"
     before : statements that every thread does once
     chain  : ((variable, extent), ..) of the axis of work, outer first; of squares those around the square
-    body   : the statements of an item, row, column or element;  values: those that come before, with the chain alone
+    body   : the statements of an item, row, column or element;  values: those that come before, with the chain only
     square : ((variable, extent), (variable, extent), the Accesses that are read across)
     long   : the extents that the threads of a row share
     """

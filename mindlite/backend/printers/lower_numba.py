@@ -98,7 +98,7 @@ def dtype_of(type_: Any):
         return dt.bool_
     if isinstance(type_, types.Float):
         return dt.float64
-    signed = getattr(type_, "signed", None)                  # an attribute of integers alone
+    signed = getattr(type_, "signed", None)                  # an attribute of integers only
     return None if signed is None else dt.int64 if signed or type_.bitwidth < 64 else dt.uint64
 
 
