@@ -63,8 +63,8 @@ def blas():
     facts = blas_facts()
     if not facts:
         return ("BLAS", MISSING, f"NumPy {np.__version__} brings none that can be called: pip install scipy-openblas64")
-    told = os.environ.get("OPENBLAS_CORETYPE")
-    advice = "" if not told else (f"OPENBLAS_CORETYPE={told} decides which code OpenBLAS runs, not your CPU; unset it "
+    core = os.environ.get("OPENBLAS_CORETYPE")
+    advice = "" if not core else (f"OPENBLAS_CORETYPE={core} decides which code OpenBLAS runs, not your CPU; unset it "
                                   "unless you know that it guesses wrong")
     return ("BLAS", f"{facts['name']} {facts['version']}, core {facts['core']}, {facts['threads']} threads", advice)
 

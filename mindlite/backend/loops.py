@@ -1,4 +1,4 @@
-"""Loops that count, and what LLVM is told of one, as metadata of the branch to its head.
+"""Loops that count, and hints for LLVM, as metadata of the branch to its head.
 
     with counted_loop(builder, start, stop, step, "few") as i: ..
 """
@@ -24,9 +24,9 @@ def loop_hint(module, iterations):
     iterations : a key of ITERATIONS; or a number: vectors of so many elements, two at a time, whatever the processor has. So wide
                  are loops that add up: their result depends on it
     """
-    told = ITERATIONS[iterations] if isinstance(iterations, str) else \
+    facts = ITERATIONS[iterations] if isinstance(iterations, str) else \
         ((WIDTH, ir.IntType(32)(iterations)), (INTERLEAVE, ir.IntType(32)(2)), (VECTORIZE, ir.IntType(1)(1)))
-    hints = [module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in told]
+    hints = [module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in facts]
     node = ir.values.MDValue(module, hints, name=str(len(module.metadata)))
     node.operands = (node, *hints)                        # a loop's node begins with itself
     return node
@@ -37,7 +37,7 @@ def counted_loop(b, start, stop, step, iterations=None):
     """for i in range(start, stop, step), step > 0, where an IRBuilder stands: yields i.
 
     start, stop, step : LLVM values of 64 bits
-    iterations        : what LLVM is told, as for `loop_hint`, None for nothing; or a function, asked when the body is written
+    iterations        : a hint for LLVM, as for `loop_hint`, None for nothing; or a function, asked when the body is written
     """
     before = b.block
     head, body, after = (b.append_basic_block(n) for n in ("head", "loop", "after"))
@@ -49,7 +49,7 @@ def counted_loop(b, start, stop, step, iterations=None):
     b.position_at_end(body)
     yield i
     i.add_incoming(b.add(i, step, flags=("nsw",)), b.block)
-    back, told = b.branch(head), iterations() if callable(iterations) else iterations
-    if told is not None:
-        back.set_metadata("llvm.loop", loop_hint(b.module, told))
+    back, hint = b.branch(head), iterations() if callable(iterations) else iterations
+    if hint is not None:
+        back.set_metadata("llvm.loop", loop_hint(b.module, hint))
     b.position_at_end(after)

@@ -40,7 +40,7 @@ class MindliteError(Exception):
 
     @classmethod
     def without_place(cls, message: str, hint: str = "") -> Any:
-        """An error that is caught more often than told: its place is not looked for, which takes 80 us."""
+        """An error that is caught more often than shown: its location is not looked for, which takes 80 us."""
         made = cls.__new__(cls, message)
         made.message, made.note, made.hint, made.location = message, "", hint, None
         return made

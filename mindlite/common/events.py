@@ -26,7 +26,7 @@ def emit(event: str, **fields: Any) -> None:
 
 
 def is_heard() -> bool:
-    """True while somebody listens: what costs something to tell is told then alone."""
+    """True while somebody listens: what costs something to describe is described only then."""
     return bool(_listeners)
 
 

@@ -88,8 +88,8 @@ class MpiEngine(Engine):
             communicator.Allgather(mine, all_of_them)
             if (all_of_them != mine[0]).any():
                 text = np.zeros(TEXT, np.uint8)
-                told = what.encode()[:TEXT]
-                text[:len(told)] = np.frombuffer(told, np.uint8)
+                described = what.encode()[:TEXT]
+                text[:len(described)] = np.frombuffer(described, np.uint8)
                 texts = np.empty((len(ranks), TEXT), np.uint8)
                 communicator.Allgather(text, texts)
                 said = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in texts]

@@ -88,9 +88,9 @@ def python_lines(f: Explained) -> list[str]:
     lines += site_lines([site for variant in f.variants for site in variant.compiled.specialised.sites])
     if f.runs_in_python:
         lines.append(f"{f.runs_in_python} call(s) ran statement by statement, to see what Python code gives")
-    told = {location for location, _, _ in f.in_python.values()}
+    described = {location for location, _, _ in f.in_python.values()}
     for location, (why, count) in f.refused.items():
-        if location not in told:
+        if location not in described:
             lines.append(f"{location or 'somewhere'}: {count} call(s) for which there was no graph: {why}")
     for location, (message, count) in f.run_twice.items():
         lines.append(f"{location}: {count} call(s) ran again in Python: {message}")

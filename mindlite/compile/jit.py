@@ -118,7 +118,7 @@ class JitFunction:
         self.refused: dict[Location | None, tuple[str, int]] = {}      # why, and how many calls Python has made for it, once each
         self.trees = Trees()                             # which arguments are trees
         self.met_hooks = 0                               # calls that Python has run for the hooks of an argument
-        self.warned: set[Any] = set()                    # signatures and places whose run in Python was told of
+        self.warned: set[Any] = set()                    # signatures and locations of whose run in Python a warning was given
         alive[next(_numbers)] = self
 
     @property
@@ -265,8 +265,8 @@ class JitFunction:
             try:
                 warnings.warn(f"{self.name} {text} ({location or 'place unknown'}); fullgraph=True makes this an error",
                               FallbackWarning, stacklevel=user_level())
-            except FallbackWarning as told:                  # the user's filter makes an error of it
-                raise Passed(told) from None
+            except FallbackWarning as warning:                    # the user's filter makes an error of it
+                raise Passed(warning) from None
 
     def learn(self, variant: Variant, signature: Signature, args: tuple) -> None:
         """Make the fast path for a call that came a second time; where many others have theirs, it must come more often."""

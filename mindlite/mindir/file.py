@@ -178,11 +178,11 @@ class _Reading:
         except (ValueError, EOFError, OSError, TypeError, OverflowError, MemoryError, tokenize.TokenError) as error:
             self.fail(f"{name}: {error}")
 
-    def structure(self, told: Sequence[Any] | None) -> Any:
+    def structure(self, described: Sequence[Any] | None) -> Any:
         """What `encoded` has told."""
-        if type(told) in PLAIN:
-            return told
-        word, rest = (told[0], told[1:]) if isinstance(told, list) and told else (None, ())
+        if type(described) in PLAIN:
+            return described
+        word, rest = (described[0], described[1:]) if isinstance(described, list) and described else (None, ())
         if word in ("tuple", "list"):
             return (tuple if word == "tuple" else list)([self.structure(t) for t in rest])
         if word == "dict" and all(isinstance(pair, list) and len(pair) == 2 for pair in rest):
@@ -196,7 +196,7 @@ class _Reading:
         if word == "output" and len(rest) == 2 and type(rest[0]) is int and rest[0] >= 0 and (
                 rest[1] is None or type(rest[1]) is int and rest[1] >= 0):
             return Output(*rest)
-        self.fail(f"{PROGRAM} holds {json.dumps(told)[:60]}")
+        self.fail(f"{PROGRAM} holds {json.dumps(described)[:60]}")
 
     def number(self, text: str) -> Any:
         """The float of a text."""

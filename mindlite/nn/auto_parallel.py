@@ -108,10 +108,10 @@ class AutoParallel(Cell):
     def _prepare(self, given: list) -> None:
         optimizer = getattr(self.network, "optimizer", None)
         if self._strategy_file:
-            told = read_strategy(self._strategy_file)
+            described = read_strategy(self._strategy_file)
             for param in self.network.get_parameters():
-                if param.name in told:
-                    placement = placement_of(told[param.name][min(told[param.name])], self.layout.mesh)
+                if param.name in described:
+                    placement = placement_of(described[param.name][min(described[param.name])], self.layout.mesh)
                     if not placement.is_whole:
                         shard_in_place(param, placement)
         elif self.parallel_mode != "semi_auto":

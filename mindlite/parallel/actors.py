@@ -65,9 +65,10 @@ class ActorPlan:
     @staticmethod
     def from_json(text):
         """The plan of `to_json`. raises : ValueError, KeyError, TypeError for other text"""
-        told = json.loads(text)
-        return ActorPlan(tuple([Actor(**{**actor, "takes": tuple(actor["takes"]), "gives": tuple(actor["gives"])})
-                                for actor in told["actors"]]), tuple([Register(**register) for register in told["registers"]]))
+        described = json.loads(text)
+        actors = [Actor(**{**actor, "takes": tuple(actor["takes"]), "gives": tuple(actor["gives"])})
+                  for actor in described["actors"]]
+        return ActorPlan(tuple(actors), tuple([Register(**register) for register in described["registers"]]))
 
     def simulate(self):
         """Run it without computing anything: a Simulation. raises : ValueRangeError where no actor can act and work is left"""

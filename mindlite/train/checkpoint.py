@@ -159,11 +159,12 @@ def read_safetensors(data, path, crc=False, copy=True):
     except (ValueError, AttributeError, RecursionError) as error:
         fail(str(error))
     body, found = memoryview(data)[8 + size:], {}
-    for name, told in header.items():
+    for name, described in header.items():
         kind: Any
         shape: Any
         place: Any
-        kind, shape, place = [told.get(k) if isinstance(told, dict) else None for k in ("dtype", "shape", "data_offsets")]
+        kind, shape, place = [described.get(k) if isinstance(described, dict) else None
+                              for k in ("dtype", "shape", "data_offsets")]
         numbers = isinstance(shape, list) and isinstance(place, list) and len(place) == 2 and all(
             type(n) is int and n >= 0 for n in (*shape, *place))
         if kind not in SAFE or not numbers or place[1] > len(body) \

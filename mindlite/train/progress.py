@@ -77,8 +77,8 @@ class ProgressBar(Callback):
         steps, passed = args.cur_step_num - self._step, time.perf_counter() - self._begun
         numbers = self._numbers(args)
         waited = numbers.pop("wait")
-        told = ", ".join(f"{name} {value}" for name, value in numbers.items())
-        print(f"{_name(args)}: {told}, {steps} steps, {passed * 1000 / max(steps, 1):.1f} ms each, "
+        described = ", ".join(f"{name} {value}" for name, value in numbers.items())
+        print(f"{_name(args)}: {described}, {steps} steps, {passed * 1000 / max(steps, 1):.1f} ms each, "
               f"{waited.rstrip('%')} % waiting for data", file=sys.stderr, flush=True)
 
     def _numbers(self, args: Any) -> dict[str, str]:

@@ -123,8 +123,8 @@ def load_sharded_checkpoint(folder: str, net: Any) -> Loaded:
     path = os.path.join(folder, INDEX)
     try:
         with open(path, "rb") as stream:
-            told = json.loads(stream.read())
-        tensors, version = told["tensors"], told["version"]
+            described = json.loads(stream.read())
+        tensors, version = described["tensors"], described["version"]
         entries = {name: (tuple(entry["shape"]), entry["boxes"]) for name, entry in tensors.items()}
     except FileNotFoundError:
         raise ArgumentError(f"load_sharded_checkpoint: there is no {path}", hint="save_sharded_checkpoint writes it") from None
@@ -169,14 +169,14 @@ def _read(name: str, tensor: Tensor, boxes: list, arrays_of: Any) -> int:
     bounds = placement.bounds(elements.shape, engine().rank) if placement is not None else tuple((0, s) for s in tensor.shape)
     part = np.empty([end - begin for begin, end in bounds], elements.dtype)
     filled, nbytes = 0, 0
-    for told in boxes:
-        box = Box(tuple(told["begin"]), tuple(told["end"]), 0)
+    for described in boxes:
+        box = Box(tuple(described["begin"]), tuple(described["end"]), 0)
         shared = [(max(b, begin), min(e, end)) for b, e, (begin, end) in zip(box.begin, box.end, bounds)]
         if any(b >= e for b, e in shared):
             continue
-        stored = arrays_of(told["file"]).get(f"{name}@{box.key}")
+        stored = arrays_of(described["file"]).get(f"{name}@{box.key}")
         if stored is None or stored.shape != box.shape:
-            raise FileFormatError(f"{told['file']} does not hold {name}[{box.key}], and the index says so")
+            raise FileFormatError(f"{described['file']} does not hold {name}[{box.key}], and the index says so")
         source = stored[tuple([slice(b - begin, e - begin) for (b, e), begin in zip(shared, box.begin)])]
         part[tuple([slice(b - begin, e - begin) for (b, e), (begin, _) in zip(shared, bounds)])] = source
         filled, nbytes = filled + source.size, nbytes + source.nbytes

@@ -56,7 +56,7 @@ class Blas:
         return found(*args)
 
     def set_threads(self, count):
-        """Let the library use `count` threads, if it can be told."""
+        """Let the library use `count` threads, if that can be set."""
         self.ask("openblas_set_num_threads", None, ctypes.c_int(count))
 
 

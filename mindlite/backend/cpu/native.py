@@ -336,8 +336,8 @@ def code_of(write, *facts, target, given=(), passes=2):
     def make():
         module = write(target, *facts)
         return module.name, module.text(), module.symbols
-    told = (write.__module__, write.__qualname__, repr(facts), repr(given), target.key)
-    name, machine = compile_made(told, make, functools.partial(library_address, target=target), passes=passes, ahead=True)
+    described = (write.__module__, write.__qualname__, repr(facts), repr(given), target.key)
+    name, machine = compile_made(described, make, functools.partial(library_address, target=target), passes=passes, ahead=True)
     return name, machine, lambda: write(target, *facts).source()
 
 

@@ -12,7 +12,7 @@ def _within(number):
 
 
 def _launched(args, count):
-    """CUDA's status of a launch; -1 where Python has told why there is none. args: stream, record, extent, cost, words"""
+    """CUDA's status of a launch; -1 where Python has noted why there is none. args: stream, record, extent, cost, words"""
     record = load(args, 8)
     while load(record) == 0 or load(record, 8) != this.INDEX:
         if call(this.ANSWER, at.LAUNCH, args, count) != 1:

@@ -109,7 +109,7 @@ class SimulatedLibrary:
         _write(out, ctypes.c_void_p, 1 + device)
 
     def cuCtxSetCurrent(self, context):
-        """Contexts are told apart by their addresses only."""
+        """Contexts differ by their addresses only."""
 
     def cuStreamCreate(self, out, flags):
         self.streams += 1

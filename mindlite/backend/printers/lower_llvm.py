@@ -73,10 +73,10 @@ class _Emitter(VectorLoops):
 
     @contextlib.contextmanager
     def loop(self, start, stop, step=1, iterations=None):
-        """for i in range(start, stop, step): yields i. iterations : what LLVM is told (see `loop_hint`)"""
+        """for i in range(start, stop, step): yields i. iterations : a hint for LLVM (see `loop_hint`)"""
         beside, self.copies = self.copies, 1
 
-        def told():
+        def hint():
             if iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant):
                 copies = self.copies * len(range(start.constant, stop.constant, step))
                 if copies > MOST_COPIES:
@@ -84,7 +84,7 @@ class _Emitter(VectorLoops):
                 self.copies = copies
                 return "literal"
             return iterations
-        with counted_loop(self.builder, start, stop, I64(step), told) as i:
+        with counted_loop(self.builder, start, stop, I64(step), hint) as i:
             yield i
         self.copies = max(beside, self.copies)
 
