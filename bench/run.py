@@ -1,4 +1,4 @@
-"""The benchmark: every row in every framework that is present, in iterations, so that all see the same machine.
+"""The benchmark: every row in every framework that is present, interleaved, so that all see the same machine.
 
     python bench/run.py [--rows TEXT ...] [--rounds 15] [--peers DIR] [--out DIR] [--keep WORDS]
 

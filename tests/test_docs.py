@@ -90,3 +90,15 @@ def test_links_lead_somewhere(page):
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert target.startswith("http") or ((ROOT / page).parent / target).exists(), target
+
+
+FILES = [f.as_posix() for d in ("mindlite", "tests", "bench", "docs", "examples") for f in ROOT.glob(f"{d}/**/*.*")]
+
+
+@pytest.mark.parametrize("page", sorted({*ALL} - {"CHANGELOG.md"}))
+def test_files_that_a_page_names_are_there(page):
+    """`ad/reverse.py` is a file whose path ends so. What blocks of code write, or pages call theirs, is no such name."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    missing = [name for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|md))\b", text)
+               if not any(file.endswith(f"/{name}") for file in FILES)]
+    assert not missing, missing

@@ -250,7 +250,7 @@ def from_outside(ev: Evaluating, value: Value) -> Value:
 
 
 def change_outside(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any] | None = None) -> Value:
-    """A call that changes a list, dict or array that the graph did not make: it happens at run time, in its iteration.
+    """A call that changes a list, dict or array that the graph did not make: it happens at run time, in program order.
 
     What is read of the object in this function is then read at run time too.
     """

@@ -5,7 +5,7 @@
         yield n + 1               next(g)          goes on from there
 
 A generator is a coroutine of the evaluator: a step executes its blocks to the next `yield`, which is a way out of the
-call with the values that its rest needs. So each item and each effect comes in its iteration, whoever asks. Where it goes on
+call with the values that its rest needs. So each item and each effect comes in program order, whoever asks. Where it goes on
 must be known at compile time.
 
 Source: PEP 255, 342; the state is that of a defunctionalised continuation (Reynolds 1972).

@@ -102,7 +102,7 @@ DERIVATIVES = {
 
 
 def seen(f, *inputs):
-    """What f gives, and what has happened outside, for each of the inputs in iteration."""
+    """What f gives, and what has happened outside, for each of the inputs, one after another."""
     log.clear()
     holder.count, holder.last = 0, None
     weight.set_data(Tensor(np.ones(2)))

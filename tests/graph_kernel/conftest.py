@@ -15,7 +15,7 @@ def _own_cache(tmp_path_factory):
 
 @pytest.fixture(params=WIDTHS, ids=lambda lanes: f"{lanes} lanes")
 def lanes(request):
-    """The width of the vectors, each in iteration."""
+    """Every width of the vectors."""
     before = config.set(lanes=request.param)
     yield request.param
     config.set(**before)

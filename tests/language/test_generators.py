@@ -1,4 +1,4 @@
-"""Generators and iterators on Tensors are part of the graph: each item, and each effect, comes in its iteration."""
+"""Generators and iterators on Tensors are part of the graph: each item, and each effect, comes in program order."""
 import contextlib
 import warnings
 
