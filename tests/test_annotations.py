@@ -96,7 +96,7 @@ def test_public_operators_have_types():
     for name, value in public_operators().items():
         node = declaration(value)
         params = [] if node is None else [*node.args.args, *node.args.kwonlyargs]
-        body = [] if node is None else [s for s in node.body if not isinstance(s, ast.Expr)]      # a docstring alone: declared
+        body = [] if node is None else [s for s in node.body if not isinstance(s, ast.Expr)]      # only a docstring: declared
         if any(p.annotation is None for p in params) or body and node.returns is None:
             without.append(name)
     assert len(public_operators()) > 600 and not without, without

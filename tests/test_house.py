@@ -299,7 +299,7 @@ OTHER_ARRAYS = {("compile", "context"), ("compile", "self"), ("compile", "i"), (
 
 
 def test_who_reads_elements_of_tensors_says_that_they_are_on_the_cpu():
-    """`t.array` is for users; here it is `host_array` (of the CPU alone), `asnumpy()` (a copy elsewhere) or `elements`."""
+    """`t.array` is for users; here it is `host_array` (of the CPU only), `asnumpy()` (a copy elsewhere) or `elements`."""
     found = []
     for name in modules():
         if room_of(name) in ("backend", "") or name == "mindlite.common.tensor":

@@ -90,7 +90,7 @@ class OptimizerProcess:
         """
         items = _items("OptimizerProcess", self.origin_params)
         if isinstance(items[0], Parameter):
-            log.warning("OptimizerProcess: gradients are centralised in groups of parameters alone; nothing is changed")
+            log.warning("OptimizerProcess: gradients are centralised in groups of parameters only; nothing is changed")
             return
         self.origin_params = self.build_gc_params_group(self.build_params_dict(network), items)
 
@@ -107,7 +107,7 @@ class ParameterProcess:
 
     @staticmethod
     def generate_group_params(parameters: list[Parameter], origin_params: Any) -> list[dict[str, Any]]:
-        """The groups of origin_params with those of their members alone that `parameters` has.
+        """The groups of origin_params with those of their members only that `parameters` has.
 
         parameters    : list of Parameters
         origin_params : list of Parameters or of an optimiser's groups; Parameters of no group join the one with the most settings

@@ -7,7 +7,7 @@
     python -m mindlite check model.py                       python -m mindlite check model.py --run --json
 
 `check` reads the file and runs nothing, unless it is told to; its status is 1 where Python would run a part of a graph.
-Else the program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer alone. Arguments after `--`
+Else the program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer only. Arguments after `--`
 are the program's.
 """
 import argparse
@@ -91,7 +91,7 @@ def main(argv=None):
         return _complain(f"there is no file {arguments.file}")
     if arguments.command == "msrun":
         if arguments.local_worker_num not in (None, arguments.worker_num):
-            return _complain("msrun starts processes on this machine alone; on several machines: mpirun, with a list of hosts")
+            return _complain("msrun starts processes on this machine only; on several machines: mpirun, with a list of hosts")
         return start_ranks(arguments.worker_num, arguments.file, arguments.arguments + (["--", *rest] if rest else []))
     if arguments.command == "run" and arguments.ranks:
         return start_ranks(arguments.ranks, arguments.file, arguments.arguments + (["--", *rest] if rest else []))

@@ -16,8 +16,8 @@ STRICT, LAX = 0, 2                          # MindSpore's levels of jit_syntax
 
 @dataclass(frozen=True)
 class Switch:
-    """name, default, environment variable ("" for none), how its text is read, what it does, and whether the environment
-    alone decides it (what it switches is done when mindlite is imported)."""
+    """name, default, environment variable ("" for none), how its text is read, what it does, and whether only the
+    environment decides it (what it switches is done when mindlite is imported)."""
     name: str
     default: Any
     variable: str

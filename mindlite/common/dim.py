@@ -39,7 +39,7 @@ class Symbol:
 
     @property
     def dim(self) -> Dim:
-        """The Dim that is this symbol alone."""
+        """The Dim that is this symbol and nothing else."""
         return Dim({((self, 1),): 1})
 
     def bounds(self) -> tuple[int, int | None]:
@@ -321,7 +321,7 @@ def bounds(value: Size, splits: int = 4) -> tuple[int | None, int | None]:
 
 
 def _is_choice(monomial: Monomial) -> bool:
-    """True for one max or min alone."""
+    """True for a single max or min."""
     return len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Operation) \
         and monomial[0][0].op in ("max", "min")
 

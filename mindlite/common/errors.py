@@ -380,7 +380,7 @@ _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)
 
 
 def _only_expression_on(spot: Location) -> Location:
-    """Where Python knows the line alone (3.10): the test of a statement, else the outermost call or operation in the line."""
+    """Where Python knows the line only (3.10): the test of a statement, else the outermost call or operation in the line."""
     text = spot.source()
     line = text.strip()
     indent = len(text) - len(text.lstrip())

@@ -1,7 +1,7 @@
 """Tensor and Parameter: elements of one dtype, in a storage on a device. Operators and methods are attached by `ops.methods`,
 one floor up.
 
-    t.host_array      the elements as an ndarray, of a Tensor on the CPU alone; elsewhere it raises DeviceError
+    t.host_array      the elements as an ndarray, of a Tensor on the CPU only; elsewhere it raises DeviceError
     t.elements        the same, or the DeviceArray that stands for it elsewhere
     t.storage         buffer, device, offset, strides
 """
@@ -64,7 +64,7 @@ class Tensor(TensorMethods):
     input_data : array, number, nested list, or Tensor; Python floats become float32, ints int64
     dtype      : element type; the data's own by default
     shape, init: with `init` (an Initializer) the data is made at `init_data()`; without data, `shape` may hold None for
-                 sizes that are known at run time (Cell.set_inputs); with a dtype alone the rank is open: (-2,)
+                 sizes that are known at run time (Cell.set_inputs); with only a dtype the rank is open: (-2,)
     const_arg  : MindSpore's: a constant of the graphs that take it; every graph here takes its value at run time
     raises     : DTypeError for what is no number, ShapeError for ragged lists
     """

@@ -3,7 +3,7 @@
     (x, None, (y, None, None))   ->   [(tuple of 3), @x, @None, @(..)] [(tuple of 3), @y, @None, @None] [(None)] [(Tensor), ..] ..
 
 The first word of a record is the number of its kind, the others are addresses of records (of a node), the address and the
-sizes of a Tensor, or the bits of a number. What stands in a tree twice is one record. Compiled code reads records alone
+sizes of a Tensor, or the bits of a number. What stands in a tree twice is one record. Compiled code reads records only
 (ops.trees); a TreeType says which kinds there are, so that one compiled function fits all trees of these kinds (Nimble's
 ADTs, section 4.1).
 """

@@ -2,7 +2,7 @@
 
     with the seed 7, operation 3 draws for sample 12 of pass 0 from Philox(key=(7, 3), counter=(0, 0, 12, 0))
 
-What a random operation draws depends on that place alone, so that order and number of workers change nothing. A user's Python
+What a random operation draws depends on that place only, so that order and number of workers change nothing. A user's Python
 function that draws from `numpy.random` or `random` gets numbers by the same rule where a seed is set: the generators behind
 these modules are exchanged while it runs.
 

@@ -145,7 +145,7 @@ class JiebaTokenizer(Operation):
     """Chinese words. Needs `jieba`.
 
     hmm_path, mp_path : mp_path is a dictionary in Jieba's format; the hidden Markov model is the library's
-    mode : MIX, MP (dictionary alone) or HMM
+    mode : MIX, MP (only the dictionary) or HMM
     """
 
     def __init__(self, hmm_path: str, mp_path: str, mode: JiebaMode = JiebaMode.MIX, with_offsets: bool = False) -> None:

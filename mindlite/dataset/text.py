@@ -388,15 +388,15 @@ def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused
                 made = "".join(c for c in unicodedata.normalize("NFD", char.casefold()) if unicodedata.category(c) != "Mn")
             else:
                 made = char if form == NormalizeForm.NONE else unicodedata.normalize(cast(Any, form.name), char)
-            alone = char.isspace() or is_cjk(char) or is_punctuation(char)
+            separate = char.isspace() or is_cjk(char) or is_punctuation(char)
             joins = keep and char.isspace() and piece.isspace()
-            if piece and (alone or piece.isspace()) and not joins:
+            if piece and (separate or piece.isspace()) and not joins:
                 yield piece, begin
                 piece = ""
             if not piece:
                 begin = byte
             byte += size
-            if alone and not char.isspace():
+            if separate and not char.isspace():
                 yield made, begin
             elif not char.isspace() or keep:
                 piece += made

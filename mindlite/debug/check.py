@@ -88,7 +88,7 @@ def check_file(path, name=None):
 
 
 def findings_of(function):
-    """[Finding] of a function, from its text alone."""
+    """[Finding] of a function, from its text only."""
     try:
         graph = parse_function(function)
     except MindliteError as error:

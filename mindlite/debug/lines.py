@@ -29,7 +29,7 @@ def line(f, number, file=None):
     """The Line of that number in a user's file, as it was compiled into `f`.
 
     number : counted from 1, or a text that the line contains
-    file   : the end of the file's name, where the number alone is not enough
+    file   : the end of the file's name, where the number is not enough
     raises : ArgumentError if nothing was made from such a line
     """
     compiled = compiled_of(f)

@@ -274,7 +274,7 @@ def tensorboard_trace_handler(dir_name: str | None = None, worker_name: str | No
 class profile:
     """Records between `start` and `stop` (or in a `with` block), with a schedule the steps that it says.
 
-    activities     : ProfilerActivity's; the CPU's alone is recorded, a warning says so of others that are given
+    activities     : ProfilerActivity's; only the CPU's is recorded, a warning says so of others that are given
     record_shapes  : note dtypes and shapes of operands;   with_stack : taken, the user's line is always noted
     start_profile  : start at once
     schedule       : function of a step that gives a ProfilerAction;   on_trace_ready : called with this where a record ends

@@ -43,7 +43,7 @@ def _places(nodes):
 
 def launches(f):
     """[(nodes, graph_kernel.Lowered, library Kernel or the reason why it runs in Python)] of the latest variant: each kernel
-    once, with all nodes that launch it; what runs in Python stands alone."""
+    once, with all nodes that launch it; what runs in Python stands by itself."""
     found: dict = {}
     for node, made in compiled_of(f).latest().compiled.full.lowered.kernels:
         key = id(node) if isinstance(made, str) else id(getattr(made, "kernel", made))

@@ -70,7 +70,7 @@ class InsertGradientOf:
 
 
 class HookBackward:
-    """The identity; backwards hook_fn((gradient, ..)) sees the gradients, and may give others, alone or in a tuple.
+    """The identity; backwards hook_fn((gradient, ..)) sees the gradients, and may give others, single or in a tuple.
 
     cell_id : a word for the user's own messages
     """

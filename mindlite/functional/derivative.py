@@ -142,7 +142,7 @@ def value_and_grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] 
 
     fn, grad_position, weights, return_ids, sens_param : as `grad` has them: a function or Cell; an int, a tuple of ints or None;
                Parameters or None; bools
-    has_aux  : bool; the gradient is that of fn's first result alone, the value is all of it
+    has_aux  : bool; the gradient is that of fn's first result only, the value is all of it
     out      : (fn's value, what grad(fn, ..) gives): gradients have the shapes and dtypes of what they belong to
     raises   : as `grad`
     """
@@ -201,7 +201,7 @@ class GradOperation:
             weights = None
         elif weights is None:
             weights = USED
-        elif not isinstance(weights, Parameter):             # the gradient of one Parameter comes alone
+        elif not isinstance(weights, Parameter):             # the gradient of one Parameter comes without a list
             weights = weights_of(weights, Parameter)
         position = "all" if self.get_all else None if self.get_by_list else grad_position
         if not callable(fn) and not hasattr(fn, "signature"):
@@ -258,7 +258,7 @@ vjp = _Vjp()
 
 
 def aux_of(value: Any) -> Any:
-    """The other results: alone where it is one."""
+    """The other results, a single one without a tuple."""
     return value[1] if len(value) == 2 else value[1:]
 
 
@@ -313,7 +313,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     """(fn(*inputs), its directional derivative along `v`), by forward mode.
 
     inputs, v : a Tensor, or a tuple or list of them, alike in shape
-    has_aux   : only the first result is differentiated; the others are the third value (alone where it is one)
+    has_aux   : only the first result is differentiated; the others are the third value (a single one without a tuple)
     raises    : ShapeError where a tangent is not like its input
     """
     derived: Derived[..., Any] = Derived(checked("jvp", fn), "jvp", {})

@@ -23,7 +23,7 @@ class AbstractTensor(Abstract):
 
     device, placement, sbp: where it lies, which processes have it, and how they share it; None: the default, which is the
     CPU where it is a parameter of a compiled function, and what compile/placement.py says elsewhere. They are no part of
-    the type: abstracts that differ in them alone are equal.
+    the type: abstracts that differ in them only are equal.
     """
     dtype: DType
     shape: tuple

@@ -84,7 +84,7 @@ def positions_of(grad_position: int | tuple[int, int] | None, count: int, what: 
             raise IndexRangeError(f"{what}: grad_position {position} is outside the {count} arguments of the call")
     if not positions or len(set(positions)) != len(positions):
         raise GradientError(f"{what}: grad_position names {'an argument twice' if positions else 'no argument'}",
-                            note=repr(grad_position), hint="None for the gradients of weights alone")
+                            note=repr(grad_position), hint="None for the gradients of weights only")
     return positions
 
 

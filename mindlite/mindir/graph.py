@@ -151,7 +151,7 @@ class FuncGraph:
         return self.output.args
 
     def set_outputs(self, nodes: Any, make_tuple: Any) -> None:
-        """Make `nodes` the results of a typed graph. The make_tuple is the output alone, it does not stand in `nodes`."""
+        """Make `nodes` the results of a typed graph. The make_tuple is only the output, it does not stand in `nodes`."""
         self.output = CNode(self, make_tuple, nodes, {}, AbstractTuple(tuple(n.abstract for n in nodes)))
 
     def subgraphs(self) -> Iterator[FuncGraph]:

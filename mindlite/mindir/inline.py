@@ -84,7 +84,7 @@ def drop_dead_nodes(graph: FuncGraph, tapes: bool = False) -> FuncGraph:
     """Remove, in place, the nodes that no output needs; nodes with an effect stay. Returns the graph.
 
     tapes : what takes a tape that is made here stays with it. A graph that will be differentiated wants that: behind the
-            last pop a tape is empty, and so is its cotangent; behind pushes alone it would have to hold zeros
+            last pop a tape is empty, and so is its cotangent; behind mere pushes it would have to hold zeros
     """
     outputs = list(graph.outputs)
     while True:
@@ -108,7 +108,7 @@ def _is_tape_of(value: AnfNode, nodes: set[CNode]) -> bool:
 def live_nodes(graph: FuncGraph, outputs: Sequence[AnfNode], effects: bool = True) -> tuple[list[CNode], set[AnfNode]]:
     """(the nodes that these outputs, or effects, need, in order; the set of what they and the outputs read).
 
-    A node may be needed for its size alone: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
+    A node may be needed for its size only: `nonzero(x).shape[0] * 2` uses a Symbol that only running nonzero binds.
     effects: False leaves out effects that the outputs do not need
     """
     used, live, sizes = set(outputs), [], set()

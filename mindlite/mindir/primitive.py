@@ -36,7 +36,7 @@ class Shown:
 
 
 def by_position(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
-    """`parameters` with those by keyword alone as parameters that may stand at their place too, where Python can say so."""
+    """`parameters` with those by keyword only as parameters that may stand at their place too, where Python can say so."""
     made: list[inspect.Parameter] = []
     for parameter in parameters:
         before = made[-1] if made else None
@@ -265,7 +265,7 @@ def current_interpreter() -> Any:
 def is_interpreting() -> bool:
     """True inside an `interpreting` or `eager` block of this thread: something is traced, or eager mode is forced.
 
-    An interpreter alone that only `observes` (a profiler) changes nothing: what is compiled runs compiled.
+    A single interpreter that only `observes` (a profiler) changes nothing: what is compiled runs compiled.
     """
     stack = here.state.interpreters
     return bool(stack) and not (len(stack) == 1 and getattr(stack[0], "observes", False))

@@ -364,7 +364,7 @@ class _Reader(Cursor):
         return value
 
     def needs_sizes(self, token: Token, *values: Any) -> None:
-        """Arithmetic is for sizes alone."""
+        """Arithmetic is for sizes only."""
         if not all(map(is_dim, values)):
             self.fail(f"{token.text!r} stands between sizes only", token)
 

@@ -10,7 +10,7 @@
 | cond, while_loop, call | operands, parameters, state and results of their graphs are as many and of the same types |
 | effects | Python code runs in the order in which it stood before the pass |
 
-Rules are asked once for each operator, types and attributes (MAX_KNOWN are remembered), so what a pass leaves alone costs a look.
+Rules are asked once for each operator, types and attributes (MAX_KNOWN are remembered), so what a pass leaves as is costs a look.
 In the manner of LLVM's and MLIR's verifiers, which check operation by operation after each pass.
 """
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Verifier:
                 "which stands behind it" if getattr(arg, "graph", None) is graph else f"which is a value of {of}"))
 
     def sizes(self, graph: FuncGraph, node: CNode, bound: set) -> None:
-        """The scope of sizes: a result's size that is a Symbol alone binds it, all others are computed from bound ones."""
+        """The scope of sizes: a result's size that is a single Symbol binds it, all others are computed from bound ones."""
         if node.fn is undefined:
             return
         for value in (*node.attrs.values(), *[a.value for a in node.args if isinstance(a, ValueNode)]):

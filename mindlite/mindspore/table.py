@@ -112,7 +112,7 @@ _SERVERS = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_ps_context", "get_ps_context", "reset_ps_context")}
 
 
-CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ alone
+CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ only
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",

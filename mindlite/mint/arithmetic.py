@@ -312,7 +312,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_public
 def where(condition, input=None, other=None):
-    """input where the condition holds, else other; of the condition alone: the indices where it holds."""
+    """input where the condition holds, else other; with only a condition: the indices where it holds."""
     return ops.nonzero(condition, as_tuple=True) if input is None else ops.where(condition, input, other)
 
 

@@ -78,10 +78,10 @@ def amin(input, dim=(), keepdim=False):
     return ops.amin(input, _all_axes(dim), keepdim)
 
 
-def _extremum(input, dim, keepdim, other, along, alone, combine):
+def _extremum(input, dim, keepdim, other, along, overall, combine):
     if other is not None or isinstance(dim, Tensor) or is_array(dim) and dim.ndim:
         return combine(input, dim if other is None else other)
-    return alone(input) if dim is None else along(input, dim, keepdim)
+    return overall(input) if dim is None else along(input, dim, keepdim)
 
 
 @_public

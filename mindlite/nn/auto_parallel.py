@@ -82,7 +82,7 @@ class AutoParallel(Cell):
         return self._step(*given)
 
     def construct(self, *inputs: Any) -> Any:
-        raise ArgumentError("AutoParallel: it compiles what it holds, and is called by Python alone", hint="leave out jit")
+        raise ArgumentError("AutoParallel: it compiles what it holds, and is called only by Python", hint="leave out jit")
 
     def explain(self) -> str:
         """What the compiled program sends and why; "" before the first call."""

@@ -304,7 +304,7 @@ class Cell(States, ParallelSettings):
             return grads
         if is_watched(args):
             args = gate(args, after)
-        else:                                               # weights alone: the hooks see that inputs have no gradient
+        else:                                               # only weights: the hooks see that inputs have no gradient
             silent = (None,) * sum(hasattr(arg, "register_hook") for arg in args)
         output = run(*args, **kwargs)
         gates = any(isinstance(x, Tensor) for x in (output if isinstance(output, tuple) else (output,)))
@@ -390,7 +390,7 @@ def _signature_of(function: Function) -> tuple:
         places = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         least: float = sum(p.default is p.empty for p in places)
         if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in params):
-            least = float("inf")                                # arguments by position alone never do
+            least = float("inf")                                # arguments by position only never do
         most = float("inf") if any(p.kind is p.VAR_POSITIONAL for p in params) else len(places)
         known = _signatures[function] = (signature, least, most)
     return known

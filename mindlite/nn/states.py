@@ -82,7 +82,7 @@ class States(Registry):
         return getattr(type(self), name) is not getattr(States, name)
 
     def _own_state(self) -> dict[str, Tensor]:
-        """{name: Parameter or persistent buffer} of this Cell alone."""
+        """{name: Parameter or persistent buffer} of this Cell only."""
         found = {name: param for name, param in self._params.items() if param is not None}
         found.update((name, tensor) for name, tensor in self._buffers.items()
                      if tensor is not None and name not in self._transient)

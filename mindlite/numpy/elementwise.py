@@ -139,7 +139,7 @@ def all_equal(a, b, equal_nan):
 
 
 def where(condition, x=None, y=None):
-    """x where the condition holds, else y; with a condition alone its indices."""
+    """x where the condition holds, else y; with only a condition its indices."""
     condition = ops.cast(tensor(condition), dt.bool_)
     if x is None and y is None:
         return ops.nonzero(condition, as_tuple=True)

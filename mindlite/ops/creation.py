@@ -281,7 +281,7 @@ def triu(input: TensorLike, diagonal: int = 0) -> Tensor:
 
 
 def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
-    """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value alone.
+    """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value only.
 
     indices             : int[...]
     depth               : int >= 0, the number of classes

@@ -99,7 +99,7 @@ def _real(name, input):
 
 
 def _axes(name, x, s, dim):
-    """(sizes, or None where they stay; axes counted from the front): `s` alone means the last axes."""
+    """(sizes, or None where they stay; axes counted from the front): `s` without axes means the last ones."""
     if x.ndim == 0:
         raise ShapeError(f"{name}: a tensor without axes has no transform")
     if dim is None:

@@ -100,7 +100,7 @@ def _entries(x, index):
     for item in items if dots else [*items, Ellipsis]:
         if _is_mask_without_axes(item):
             raise IndexRangeError("a mask without axes stands beside other indices",
-                                  hint="index with the mask alone: x[mask], and then its result")
+                                  hint="index with the mask only: x[mask], and then its result")
         if _is_mask(item):
             _check_mask(x, item, at)
             spread.extend(mask_indices(item))
@@ -126,7 +126,7 @@ def _without_bools(items):
         place = bools[0] if bools[-1] - bools[0] == len(bools) - 1 else 0       # in front if others stand between them
         kept = [item for i, item in enumerate(items) if i not in bools]
         return [*kept[:place], None, *kept[place:]]
-    if not any(map(is_array, others)):                       # ints alone: one of them becomes a tensor of one element
+    if not any(map(is_array, others)):                       # only ints: one of them becomes a tensor of one element
         first = next(i for i, item in enumerate(items) if item is others[0] and i not in bools)
         items = [*items[:first], reshape(as_operand(items[first]), shape=(1,)), *items[first + 1:]]
     return [NO_AXIS if i in bools else item for i, item in enumerate(items)]

@@ -25,7 +25,7 @@ def method(name, function, of=None):
     of : the operator whose docstring tells the rest of the method's
     """
     if isinstance(function, Primitive):
-        function = renaming(function)                        # Python binds functions alone to an instance
+        function = renaming(function)                        # Python binds only functions to an instance
     METHODS[name] = function
     inside = getattr(function, "__wrapped__", function)
     for made in inside, function:                            # what Python says of wrong arguments bears the public name
@@ -240,7 +240,7 @@ def _max(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None
     """The largest element. x.max(1), x.max(dim=1), with or without keepdim: (values, indices), as torch has it;
     x.max(axis=1), or with keepdims: the values, as NumPy has it, with return_indices both.
 
-    dim, axis         : int, or None for all elements; a tuple of ints gives the values alone
+    dim, axis         : int, or None for all elements; a tuple of ints gives the values only
     keepdim, keepdims : bool; True: the axes stay, with the size 1
     initial           : number; no element counts as less;     where : bool[...]; the others count as `initial`
     return_indices    : bool; True: with the index of the first largest, int64, in row-major order where the axis is None
@@ -255,7 +255,7 @@ def _min(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None
     """The smallest element. x.min(1), x.min(dim=1), with or without keepdim: (values, indices), as torch has it;
     x.min(axis=1), or with keepdims: the values, as NumPy has it, with return_indices both.
 
-    dim, axis         : int, or None for all elements; a tuple of ints gives the values alone
+    dim, axis         : int, or None for all elements; a tuple of ints gives the values only
     keepdim, keepdims : bool; True: the axes stay, with the size 1
     initial           : number; no element counts as more;     where : bool[...]; the others count as `initial`
     return_indices    : bool; True: with the index of the first smallest, int64, in row-major order where the axis is None

@@ -293,7 +293,7 @@ def convolution_backward_weight_cost(x, dout, out, **attrs):
 
 
 def _spec(whole, grouped):
-    """Channels can be split, and contracted, where there is one group; else the batch alone."""
+    """Channels can be split, and contracted, where there is one group; else the batch only."""
     return lambda *operands, groups, **attrs: whole if groups == 1 else grouped
 
 

@@ -37,7 +37,7 @@ def _declare(name, states, local=True):
     """Decorate the body of an update with `states` arrays before the gradient: its infer rule, what prepares operands,
     its SBP.
 
-    local : each element depends on the same elements of the operands alone
+    local : each element depends on the same elements of the operands only
     """
     def infer(*args, **attrs):
         param = args[0]

@@ -313,7 +313,7 @@ def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -
 
 
 def _with_index(prim, input, axis, keepdims):
-    """(value, index): the value is read at the index, so the gradient goes there alone."""
+    """(value, index): the value is read at the index, so the gradient goes there only."""
     input = as_operand(input)
     if axis is None:
         value, index = _with_index(prim, reshape(input, shape=(-1,)), 0, False)
@@ -344,7 +344,7 @@ def _chosen(name, input, initial, chosen, keeps):
 
 def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
         where: TensorLike | None = None) -> Any:
-    """(the largest element along `axis`, its index); the gradient goes to that element alone. amax gives the value alone.
+    """(the largest element along `axis`, its index); the gradient goes to that element only. amax gives the value only.
 
     input    : Tensor of any dtype but complex; a NaN is the largest
     axis     : int, or None for all elements, with the index in row-major order
@@ -360,7 +360,7 @@ def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial
 
 def min(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
         where: TensorLike | None = None) -> Any:
-    """(the smallest element along `axis`, its index); the gradient goes to that element alone. amin gives the value alone.
+    """(the smallest element along `axis`, its index); the gradient goes to that element only. amin gives the value only.
 
     input    : Tensor of any dtype but complex; a NaN is the smallest
     axis     : int, or None for all elements, with the index in row-major order

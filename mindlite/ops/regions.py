@@ -60,7 +60,7 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
     rois          : f[R, 5], (number of the picture, x0, y0, x1, y1); coordinates times spatial_scale are those of the map
     sample_num    : samples along each side of a cell, at least 1
     roi_end_mode  : 1: the box ends one pixel further; 0: it ends at (x1, y1), and is at least 1 x 1
-    out           : f[R, C, pooled_height, pooled_width]; gradients go to the features alone
+    out           : f[R, C, pooled_height, pooled_width]; gradients go to the features only
     raises        : ShapeError, DTypeError, ValueRangeError
     source        : He et al. 2017 (Mask R-CNN), section 3
     """

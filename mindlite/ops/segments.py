@@ -2,7 +2,7 @@
 
     unsorted_segment_sum(x, ids, n)[k] = the sum of the x[i] with ids[i] = k            ids may have several axes
 
-Sums are scattered; the other folds go over rows and segments at once, with what leaves them alone where a row is of
+Sums are scattered; the other folds go over rows and segments at once, with what leaves them unchanged where a row is of
 another segment.
 """
 from __future__ import annotations
@@ -50,7 +50,7 @@ def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segme
 
 
 def _fold(name, doc, fold, neutral, empty=None):
-    """neutral, empty: (dtype) -> what leaves a fold alone, and what a segment without rows has (None: that)"""
+    """neutral, empty: (dtype) -> what leaves a fold unchanged, and what a segment without rows has (None: that)"""
     def segments(x, segment_ids, num_segments):
         num_segments = as_size(name, num_segments)
         rows, ids, rest = _rows(name, x, segment_ids, num_segments)

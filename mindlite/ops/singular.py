@@ -107,7 +107,7 @@ batch_first(singular_decomposition)
 
 
 def svd(input: TensorLike, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """(s, u, v) with input[.., m, n] = u diag(s) v^T, s falling; without compute_uv s alone.
+    """(s, u, v) with input[.., m, n] = u diag(s) v^T, s falling; without compute_uv only s.
 
     full_matrices : u and v are square; their further columns have no gradient
     raises        : DTypeError for what is no float, ShapeError without two axes

@@ -469,7 +469,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinate grids: out[k] varies along axis k alone.
+    """Coordinate grids: out[k] varies only along axis k.
 
     inputs   : Tensors of one axis, of any dtypes, or one list of them
     indexing : "ij", or "xy": the first two axes of the grids are exchanged
@@ -497,7 +497,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     """Elements added at the ends of axes.
 
     input_x : Tensor of any dtype
-    padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut ("constant" alone)
+    padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut (only "constant")
     mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end)
     value   : number for "constant", 0 by default, converted to the dtype of input_x
     raises  : ValueRangeError for an unknown mode or negative sizes in another one, ShapeError where reflect or circular want more

@@ -44,7 +44,7 @@ def write_back(root, path, value):
 
 
 def written(tensor, write):
-    """`tensor` has a new value: its root and all views of that follow. write(tensor, value): for one Tensor alone."""
+    """`tensor` has a new value: its root and all views of that follow. write(tensor, value): for one Tensor only."""
     root, path = tensor.__dict__.get(ROOT, (tensor, ()))
     if path:
         write(root, write_back(root, path, tensor))

@@ -33,7 +33,7 @@ class Mesh:
         return tuple(reversed(found))
 
     def group(self, axis, rank):
-        """The ranks that differ from this one along one axis of the mesh alone, in order; itself is among them."""
+        """The ranks that differ from this one along one axis of the mesh only, in order; itself is among them."""
         step = math.prod(self.shape[axis + 1:])
         first = self.ranks.index(rank) - self.coordinates(rank)[axis] * step
         return tuple([self.ranks[first + i * step] for i in range(self.shape[axis])])

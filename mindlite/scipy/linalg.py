@@ -227,7 +227,7 @@ def lstsq(A, B, rcond=None, driver=None):
                                                               None: the dtype's eps times max(m, n)
     driver    : LAPACK's name for what is given besides x: None, "gelsy": the rank; "gels": the residuals, the sums of squares of
                 A x - B where m > n; "gelss", "gelsd": all. What is not given is of no elements
-    gradient  : of x alone, by A and B, where no singular value is cut off (so has MindSpore, and torch)
+    gradient  : of x only, by A and B, where no singular value is cut off (so has MindSpore, and torch)
     raises    : ValueRangeError for another driver, DTypeError for A and B of two dtypes, ShapeError
     """
     if driver not in _DRIVERS:

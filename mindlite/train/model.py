@@ -96,7 +96,7 @@ class Model:
 
     @property
     def train_network(self) -> nn.Cell:
-        """The Cell of one training step: (data, label) -> the loss; without an optimizer the loss alone."""
+        """The Cell of one training step: (data, label) -> the loss; without an optimizer only the loss."""
         return self._train_network
 
     @property

@@ -114,7 +114,7 @@ class Loaded(NamedTuple):
 
 
 def load_sharded_checkpoint(folder: str, net: Any) -> Loaded:
-    """Give the Tensors of `net` what a checkpoint says of them; each rank reads its boxes alone, no collective.
+    """Give the Tensors of `net` what a checkpoint says of them; each rank reads its boxes only, no collective.
 
     folder : as save_sharded_checkpoint wrote it, by any number of ranks
     net    : a Cell, a dict or a list of Tensors, sharded in any way or not

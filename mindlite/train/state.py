@@ -42,7 +42,7 @@ def save_state(path: Any, *, network: nn.Cell | None = None, optimizer: nn.Cell 
 
     network, optimizer : Cells; of a TrainOneStepCell, as Model.train_network is one, the optimizer is a part already
     scaler  : an amp.LossScaler, a LossScaleManager or a Cell
-    dataset : what the batches come from; its order must not depend on chance alone
+    dataset : what the batches come from; its order must not be chance
     epoch, step : epochs, and steps of the next one, that lie behind
     extra   : numbers, strings and Tensors by name
     raises  : ArgumentError for what holds no Parameters; ValueRangeError for a data set that is shuffled without a seed;

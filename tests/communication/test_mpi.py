@@ -167,4 +167,4 @@ def test_the_command_line_starts_ranks(tmp_path):
     assert sorted(out.splitlines()) == ["0 of 2: 3.0", "1 of 2: 3.0"]
     status, _, err = launch.start([sys.executable, "-m", "mindlite", "msrun", "--worker_num", "2", "--local_worker_num", "1",
                                    str(program)])
-    assert status == 2 and "on this machine alone" in err
+    assert status == 2 and "on this machine only" in err

@@ -302,7 +302,7 @@ def test_a_program_that_hands_memory_of_the_cpu_to_a_kernel_of_the_device_is_ref
 
 
 def test_the_register_machine_says_that_it_runs_on_the_cpu():
-    with far_cpu(), pytest.raises(ValueError, match="the register machine runs on the CPU alone"):
+    with far_cpu(), pytest.raises(ValueError, match="the register machine runs on the CPU only"):
         ms.jit(lambda x: x + 1, printer="vm", fullgraph=True)(Tensor(X))
 
 

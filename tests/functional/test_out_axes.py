@@ -1,4 +1,4 @@
-"""out_axes of vmap name the results: an int for all, a tuple with one for each, also for a result that stands alone."""
+"""out_axes of vmap name the results: an int for all, a tuple with one for each, also for a single result."""
 import numpy as np
 import pytest
 

@@ -3,7 +3,7 @@
     python tests/fuzz/random_programs.py PROGRAMS SEED [FIRST] [without,these,constructs]
     python tests/fuzz/random_programs.py minimise NUMBER SEED [without,these,constructs]
 
-A program is determined by the seed and its number alone: `case(seed, number)`. Programs are drawn independently of each
+A program is determined by the seed and its number only: `case(seed, number)`. Programs are drawn independently of each
 other, so that they are different ones (a program that has been there counts once), and any of them runs again on its own.
 Two processes work on parts of PART programs. What differs is printed as a file that runs; nothing is minimised meanwhile,
 so that what is counted is what was drawn. `minimise` gives the choices that made a program to hypothesis, whose shrinker

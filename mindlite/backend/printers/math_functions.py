@@ -210,7 +210,7 @@ def expm1(x):
     small = fma(polynomial(r, _EXPM1[x.type]), r * r, r)
     k = k.to_integer()
     half = k >> 1
-    a, b = power_of_two(half), power_of_two(k - half)          # 2^k as a product: 2^128 alone would overflow
+    a, b = power_of_two(half), power_of_two(k - half)          # 2^k as a product: 2^128 by itself would overflow
     value = fma(small, a, a - power_of_two(half - k)) * b
     value = k.equals(0).where(small, value)
     return (is_nan(x) | x.equals(0.0)).where(x, value)

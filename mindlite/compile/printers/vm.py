@@ -39,7 +39,7 @@ class Table:
 def print_table(linked: Linked) -> Table:
     """The Table of a Linked program."""
     if linked.devices:
-        raise ValueRangeError(f"the register machine runs on the CPU alone, this program on {linked.devices[0]} too",
+        raise ValueRangeError(f"the register machine runs on the CPU only, this program on {linked.devices[0]} too",
                               hint="printer='native'")
     flows = linked.program.all_flows()
     starts, frames = {}, {}

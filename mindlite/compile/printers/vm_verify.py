@@ -27,7 +27,7 @@ from .vm import Table, instructions
 from .vm_table import OPERANDS
 
 NUMBER, POINTER, POPPED, TAPE, MIXED = "number", "pointer", "popped pointer", "tape", "something else on each path"
-MOVED = "pointer moved by a number of the run"   # for kernels and copies alone
+MOVED = "pointer moved by a number of the run"   # for kernels and copies only
 Held = tuple[str, int | None]                    # what a register holds, and its value, the bytes behind it or the tape it is of
 State = dict[int, Held]                          # by register
 Instructions = dict[int, tuple[str, list[int], int]]

@@ -54,7 +54,7 @@ def WIDERFaceDataset(dataset_dir, usage=None, *, decode=False):
 
     image, bbox int32 [n, 4], and int32 [n] of each face blur, expression, illumination, occlusion, pose, invalid: the fifth
     to tenth numbers of a line in this order, as MindSpore reads them (the data's own page puts invalid before occlusion)
-    test : image alone
+    test : only the image
     """
     directory, found = folder(dataset_dir), []
     split = os.path.join(directory, "wider_face_split")

@@ -193,7 +193,7 @@ def IMDBDataset(dataset_dir, usage=None):
 
 @source("sentence", "label", usage=("train", "test", "dev"), text=True)
 def SST2Dataset(dataset_dir, usage=None):
-    """SST-2 of GLUE (Socher et al. 2013, Wang et al. 2018): sentence, label; for test sentence alone."""
+    """SST-2 of GLUE (Socher et al. 2013, Wang et al. 2018): sentence, label; for test only the sentence."""
     path = file(os.path.join(folder(dataset_dir), f"{usage or 'train'}.tsv"))
     rows = [line.split("\t") for line in lines(path)[1:] if line]
     if any(len(row) != 2 for row in rows):

@@ -57,7 +57,7 @@ class GroupNorm(_Affine):
 
 
 class LayerNorm(_Affine):
-    """Layer normalisation over the last axes, whose sizes are normalized_shape (an int: the last axis alone)."""
+    """Layer normalisation over the last axes, whose sizes are normalized_shape (an int: the last axis)."""
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None):
         super().__init__()

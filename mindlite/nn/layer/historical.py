@@ -1,6 +1,6 @@
 """Layers that MindSpore keeps for programs of earlier versions: one call of an operator each.
 
-They are names of `mindlite.mindspore.nn` alone; new programs write the operator.
+They are names of `mindlite.mindspore.nn` only; new programs write the operator.
 """
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
            c' = sigmoid(f) c + sigmoid(i) tanh(g);  h' = sigmoid(o) tanh(c')
     GRU    r, z = sigmoid(..);  n = tanh(W x + b + r (U h + c));  h' = (1 - z) n + z h          Cho et al. 2014
 
-A layer first multiplies the whole sequence by W, one product, and then steps along time with U alone. Gates stand in
+A layer first multiplies the whole sequence by W, one product, and then steps along time with U only. Gates stand in
 one matrix, in the order above. With seq_length, an item's state rests after its length and its outputs there are zero.
 """
 from __future__ import annotations

@@ -375,7 +375,7 @@ class DiceLoss(LossBase):
 
 
 class MultiClassDiceLoss(LossBase):
-    """The mean over classes of DiceLoss for each class alone.
+    """The mean over classes of DiceLoss of each class.
 
     weights       : Tensor[C, ..], a factor of each class's loss, or None
     ignore_indiex : a class that does not count, or None (the name is MindSpore's)

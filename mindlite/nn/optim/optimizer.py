@@ -111,7 +111,7 @@ class Optimizer(Own):
                 self._refuse(f"a group has no key {unknown[0]!r}", hint="keys are " + ", ".join(GROUP_KEYS))
             if "order_params" in item:
                 if len(item) > 1:
-                    self._refuse("order_params stands alone in its dict")
+                    self._refuse("order_params has a dict of its own")
                 order = self._only_parameters(item["order_params"])
             elif "params" not in item:
                 self._refuse("a group needs the key 'params'")

@@ -1,6 +1,6 @@
 """Steps of optimisers as classes: `P.ApplyFtrl()(variable, .., gradient)` writes the variable and its state.
 
-With a gradient of some rows (Sparse.., FusedSparse..) the step is made for these rows alone, or as with zeros in the others.
+With a gradient of some rows (Sparse.., FusedSparse..) the step is made for these rows only, or as with zeros in the others.
 """
 from ...common.errors import DTypeError, ShapeError
 from .. import abs, adam_update, exp, expand_dims, gather, maximum, ones_like, pow, sign, sqrt, where, zeros_like

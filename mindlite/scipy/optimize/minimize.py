@@ -1,6 +1,6 @@
 """Minima of a function of a vector: quasi-Newton methods on the inverse Hessian.
 
-    H y = s   for the last step s and change of gradient y        BFGS keeps H, L-BFGS the last steps and changes alone
+    H y = s   for the last step s and change of gradient y        BFGS keeps H, L-BFGS the last steps and changes only
 
 source : Nocedal and Wright 2006, "Numerical Optimization", algorithms 6.1 and 7.4
 """

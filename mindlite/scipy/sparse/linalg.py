@@ -1,4 +1,4 @@
-"""Systems A x = b solved by products with A alone: conjugate gradients, its stabilised form, minimal residuals.
+"""Systems A x = b solved by products with A only: conjugate gradients, its stabilised form, minimal residuals.
 
 A is a matrix or a function of a vector. The gradient is that of the solution (implicit differentiation), not of the
 iterations: with x solved, and held,

@@ -183,7 +183,7 @@ class Distribution(Cell):
         return value
 
     def _check_param_type(self, *args: Any) -> Any:
-        """The parameters, its own in place of None, broadcast together; one alone without a tuple around it."""
+        """The parameters, its own in place of None, broadcast together; a single one without a tuple around it."""
         found = self._filled(args)
         return found[0] if len(found) == 1 else found
 
