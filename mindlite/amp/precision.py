@@ -4,7 +4,7 @@
     O2    all in 16 bits, but for Cells of the black list            O3    all in 16 bits           (results: float32)
     auto  operator by operator: AUTO.low in 16 bits, AUTO.high in float32, AUTO.widest in the widest of their operands
 
-Cells are told by `to_float`, operators by a policy (ops/autocast.py). Source: MindSpore 2.x, mindspore.amp; the sorting
+Cells get their dtype by `to_float`, operators by a policy (ops/autocast.py). Source: MindSpore 2.x, mindspore.amp; the sorting
 of operators is that of Micikevicius et al. (2018): sums of products bear 16 bits, exponentials and sums do not.
 """
 import dataclasses

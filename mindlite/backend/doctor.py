@@ -59,7 +59,7 @@ def package(name):
 
 
 def blas():
-    """The BLAS, the CPU that it takes this one for, and a warning if the environment told it so."""
+    """The BLAS, the CPU that it takes this one for, and a warning if the environment says so."""
     facts = blas_facts()
     if not facts:
         return ("BLAS", MISSING, f"NumPy {np.__version__} brings none that can be called: pip install scipy-openblas64")

@@ -6,7 +6,7 @@
     python -m mindlite kernel model.py                      python -m mindlite view model.py step -o step.html
     python -m mindlite check model.py                       python -m mindlite check model.py --run --json
 
-`check` reads the file and runs nothing, unless it is told to; its status is 1 where Python would run a part of a graph.
+`check` reads the file and runs nothing, unless an option asks for it; its status is 1 where Python would run a part of a graph.
 Else the program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer only. Arguments after `--`
 are the program's.
 """

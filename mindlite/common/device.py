@@ -3,7 +3,7 @@
     device("CPU")  ->  CPU          device("GPU:1")  ->  Device("GPU", 1), where something drives it
 
 What can drive a kind says so with `provide`, which `backend.target.provide` calls; until then whoever asks for a device of that
-kind is told what is missing. So set_context, Tensor.to and the environment refuse a device in the same words.
+kind hears what is missing. So set_context, Tensor.to and the environment refuse a device in the same words.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The one seed that everything random starts from.
 
-    set_seed(1)        initialisers draw from NumPy's PCG64 seeded with 1; whoever asked by `when_seeded` is told
+    set_seed(1)        initialisers draw from NumPy's PCG64 seeded with 1; what was given to `when_seeded` is called
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Ranks as processes that talk MPI, through mpi4py (Dalcin and Fang 2021). Only this module knows it.
 
 Every call is made by one thread of its own, on a copy of the communicator, and the caller waits for it with a deadline: a rank
-that has died or stopped is told of, in place of a wait for ever. A collective begins with an exchange of 8 bytes, a hash of what
-the rank is about to do; what differs is told of before it corrupts or hangs. An exception that ends the program, here or on
+that has died or stopped is reported, in place of a wait for ever. A collective begins with an exchange of 8 bytes, a hash of what
+the rank is about to do; what differs is reported before it corrupts or hangs. An exception that ends the program, here or on
 another rank, ends all ranks: `MPI_Abort` with status 70.
 
 Large arrays go in pieces of 4 MiB, in place: one call for 64 MiB was measured four times slower.
@@ -250,7 +250,7 @@ def _load():
 
 
 def _wait_until_read():
-    """Wait until the launcher has passed on what this process wrote: it ends all at once when told, and what it has not read
+    """Wait until the launcher has passed on what this process wrote: it ends all at once when asked, and what it has not read
     from the pipes of standard output and error is lost (seen with mpich: the end of a traceback was missing)."""
     sys.stdout.flush()
     end = time.monotonic() + PATIENCE

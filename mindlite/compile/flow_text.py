@@ -1,6 +1,6 @@
 """A Program as text and arrays, to be read by another process: lists, numbers and strings, and nothing that runs.
 
-    text = encode(value, told)                     ["CallKernel", 3, ["tuple", 0, 1], 2, None, ["origin", 4], 7]
+    text = encode(value, described)                ["CallKernel", 3, ["tuple", 0, 1], 2, None, ["origin", 4], 7]
     value = decode(text, Reader(..))
 
 Instructions are written by the names of their classes (`flow.py`), dtypes, operators and errors by theirs. A kernel is

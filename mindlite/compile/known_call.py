@@ -77,7 +77,7 @@ class KnownCall:
             isinstance(i, F.CallKernel) for i in every) <= BRIEF_KERNELS
 
     def point_into_arena(self) -> None:
-        """Point the context into the thread's arena, which may be another one than before. The ShortPlan is told."""
+        """Point the context into the thread's arena, which may be another one than before. The ShortPlan gets it too."""
         self.arenas.depth += 1
         try:
             self.context.enter(self.sizes)

@@ -42,7 +42,7 @@ class WaitedDSCallback(DSCallback):
 
     Give it to `map` and to `Model.train`: `sync_*_begin(train_context, ds_context)` is called when the loop has ended the epoch
     or the step before. A pipeline here computes a row when it is asked for one, so the loop has always got so far; what it has
-    not told is waited for no longer than `config.get_callback_timeout()` seconds.
+    not announced is waited for no longer than `config.get_callback_timeout()` seconds.
     """
 
     def __init__(self, step_size: int = 1) -> None:

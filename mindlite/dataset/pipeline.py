@@ -249,8 +249,8 @@ class Run:
         if isinstance(error, (PipelineError, BadSample)):
             return error
         where = user_line(error)
-        told = str(error) if isinstance(error, MindliteError) else f"{type(error).__name__}: {error}"
-        first, _, rest = told.partition("\n")
+        said = str(error) if isinstance(error, MindliteError) else f"{type(error).__name__}: {error}"
+        first, _, rest = said.partition("\n")
         place = node.describe(sample, operation) + self.origin(below)
         source = self._source_of(below)
         file = None if source is None or isinstance(source[1], list) else source[0].file_of(source[1])

@@ -290,7 +290,7 @@ def _serve(link: Any, worker: _Worker, compute: Callable, life: tuple[int, int],
 
 
 def report(error: BaseException) -> str:
-    """What is told of an exception to another process."""
+    """What another process gets of an exception."""
     return str(error) if isinstance(error, MindliteError) else f"{type(error).__name__}: {error}"
 
 

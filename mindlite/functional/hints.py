@@ -1,4 +1,4 @@
-"""What MindSpore's compiler is told about functions and Cells, and what mindlite keeps or leaves out. Results are the same."""
+"""Hints to MindSpore's compiler about functions and Cells, and what mindlite keeps or leaves out. Results are the same."""
 from __future__ import annotations
 
 import warnings

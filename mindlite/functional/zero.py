@@ -7,7 +7,7 @@
     level 3   and the Parameters                          bytes of Parameters / N; gathered where they are computed with
 
 Nothing else changes: these are SBPs of Tensors, and the program that reads them is parted as any other (parallel/partition.py).
-What travels at each place is told by `explain()` of a compiled step, and counted by `Engine.sent`.
+What travels where is listed by `explain()` of a compiled step, and counted by `Engine.sent`.
 """
 from typing import Any
 

@@ -179,7 +179,7 @@ class _Reading:
             self.fail(f"{name}: {error}")
 
     def structure(self, described: Sequence[Any] | None) -> Any:
-        """What `encoded` has told."""
+        """What `encoded` has described."""
         if type(described) in PLAIN:
             return described
         word, rest = (described[0], described[1:]) if isinstance(described, list) and described else (None, ())

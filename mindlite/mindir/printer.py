@@ -355,7 +355,7 @@ def element_text(element: Any) -> str:
 
 
 def from_elements(text: str, kind: DType, shape: tuple[int, ...]) -> np.ndarray:
-    """The array of such texts, separated by commas; what cannot be told exactly is caught by comparing bytes."""
+    """The array of such texts, separated by commas; what cannot be written exactly is caught by comparing bytes."""
     items = [_number(part) for part in text.split(",")] if text.strip() else []
     return np.array(items, kind.numpy).reshape(shape)
 

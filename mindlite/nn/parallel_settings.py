@@ -1,4 +1,4 @@
-"""What MindSpore's parallel runs are told by Cells. Programs set it also where there is one device: then nothing changes.
+"""What Cells say to MindSpore's parallel runs. Programs set it also where there is one device: then nothing changes.
 
 The settings are kept where they can be read back; `shard` splits the work of a Cell between ranks.
 """

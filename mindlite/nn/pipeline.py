@@ -56,11 +56,11 @@ class Pipeline:
         rank, kept, self.peak = engine().rank, deque[tuple](), 0
         inputs, labels = self._parts(x), self._parts(label)
         waiting: dict = {name: deque() for name in self.credits}
-        told: dict = {}
+        described: dict = {}
         losses, total = [], None
         for name, number in self.order:
             if name[0] == "F":
-                given = inputs[number] if rank == 0 else self._receive(rank - 1, ACTIVATION, told)
+                given = inputs[number] if rank == 0 else self._receive(rank - 1, ACTIVATION, described)
                 args = (given, labels[number]) if self.is_last else (given,)
                 out, pull = functional.vjp(self.forward, *args, weights=self.weights)
                 kept.append((pull, out))
@@ -72,7 +72,7 @@ class Pipeline:
                 continue
             pull, out = kept.popleft()
             dout = Tensor(np.full(out.shape, 1 / self.micro_size, out.dtype.numpy)) if self.is_last else self._receive(
-                rank + 1, GRADIENT, told)
+                rank + 1, GRADIENT, described)
             of_inputs, found = pull(dout)
             total = found if total is None else tuple([a + b for a, b in zip(total, found)])
             if rank > 0:
@@ -102,9 +102,9 @@ class Pipeline:
         tickets.append(engine().post(array, to, tag, WORLD))
 
     @staticmethod
-    def _receive(source: int, tag: int, told: dict) -> Tensor:
-        if (source, tag) not in told:
+    def _receive(source: int, tag: int, described: dict) -> Tensor:
+        if (source, tag) not in described:
             header = engine().receive((2 + MOST_AXES,), np.int64, source, HEADER + 10 * tag, WORLD)
-            told[source, tag] = tuple(int(n) for n in header[2:2 + header[1]]), KINDS[int(header[0])].numpy
-        shape, kind = told[source, tag]
+            described[source, tag] = tuple(int(n) for n in header[2:2 + header[1]]), KINDS[int(header[0])].numpy
+        shape, kind = described[source, tag]
         return Tensor(engine().receive(shape, kind, source, tag, WORLD))

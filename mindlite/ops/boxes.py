@@ -1,4 +1,4 @@
-"""Boxes in pictures as four numbers (x0, y0, x1, y1): how much two overlap, and one told by its distance from another.
+"""Boxes in pictures as four numbers (x0, y0, x1, y1): how much two overlap, and one described by its distance from another.
 
 Source: Ren et al. 2015 (Faster R-CNN), section 3.1.2.
 """

@@ -63,17 +63,17 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     states = concat((states, full((batch, 1), blank, dtype=dt.int64)), 1)
     before = concat((full((batch, 2), blank, dtype=dt.int64), states[:, :count - 2]), 1)
     jump = logical_and(not_equal(states, blank), not_equal(states, before))
-    place = arange(count)
-    inside = less(place, 2 * lengths + 1)
+    position = arange(count)
+    inside = less(position, 2 * lengths + 1)
     nothing = full((batch, 2), _NONE, dtype=dtype_of(logs))
 
-    def told(t):
+    def scores(t):
         return gather_elements(logs[t], 1, states)
-    alpha = where(logical_and(inside, less(place, 2)), told(0), _NONE)
+    alpha = where(logical_and(inside, less(position, 2)), scores(0), _NONE)
     rows = [alpha]
     for t in range(1, times):
         wide = concat((nothing, alpha), 1)
-        new = told(t) + _added(alpha, wide[:, 1:count + 1], where(jump, wide[:, :count], _NONE))
+        new = scores(t) + _added(alpha, wide[:, 1:count + 1], where(jump, wide[:, :count], _NONE))
         going = reshape(less(t, ends), shape=(batch, 1))
         alpha = where(going, where(inside, maximum(new, _NONE), _NONE), alpha)
         rows.append(alpha)
@@ -92,7 +92,7 @@ def ctc_greedy_decoder(inputs: Sequence[TensorLike], sequence_length: TensorLike
     """The most likely class at each time of inputs : float[T, N, C], of which the last is the blank, without blanks.
 
     sequence_length : int[N]      merge_repeated : equal classes one after the other are one
-    out             : (int64[count, 2] (sequence, place in it), int64[count] classes, int64[2] (N, the longest), [N, 1] minus
+    out             : (int64[count, 2] (sequence, position in it), int64[count] classes, int64[2] (N, the longest), [N, 1] minus
                       the sum of what was chosen)
     """
     x, ends = as_operand(inputs), reshape(cast_to(as_operand(sequence_length), dt.int64), shape=(-1, 1))
@@ -103,9 +103,9 @@ def ctc_greedy_decoder(inputs: Sequence[TensorLike], sequence_length: TensorLike
     if merge_repeated:
         same = equal(best[:, 1:], best[:, :times - 1])
         kept = logical_and(kept, logical_not(concat((full((batch, 1), False), same), 1)))
-    place = cumsum(cast(kept, dtype=dt.int64), 1) - 1
+    position = cumsum(cast(kept, dtype=dt.int64), 1) - 1
     sequence = broadcast_to(reshape(arange(batch), shape=(batch, 1)), shape=(batch, times))
-    indices = stack([masked_select(sequence, kept), masked_select(place, kept)], 1)
+    indices = stack([masked_select(sequence, kept), masked_select(position, kept)], 1)
     longest = amax(reduce_sum(cast(kept, dtype=dt.int64), axis=1, keepdims=False))
     shape = stack([full((), batch, dtype=dt.int64), longest], 0)
     chance = -reduce_sum(where(running, value, 0), axis=1, keepdims=True)

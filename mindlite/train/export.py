@@ -52,7 +52,7 @@ def module_of(function, inputs, name):
                 raise GraphSyntaxError(f"this runs in Python, which a file cannot hold: {node.attrs['reason']}",
                                        location=node.origin.location)
             if node.fn is check:
-                node.attrs = {**node.attrs, "error": told(node), "again": node.attrs.get("again", False)}
+                node.attrs = {**node.attrs, "error": exception_text(node), "again": node.attrs.get("again", False)}
     outputs = list(graph.outputs)
     output = result(made.output, graph, outputs, name)
     graph.set_outputs(outputs, make_tuple)
@@ -93,7 +93,7 @@ def demand_sizes(graph, constraints):
     graph.nodes += nodes
 
 
-def told(node):
+def exception_text(node):
     """`ValueError: text` for the exception of a check. raises : GraphSyntaxError where it holds run-time values"""
     if len(node.args) > 1:
         raise GraphSyntaxError("the text of this exception is made of run-time values, which a file cannot hold",
@@ -112,7 +112,7 @@ def exception_class(name):
 
 
 def with_exceptions(module):
-    """The Module as it was before `told`: its checks raise. raises : ValueError for an exception that does not exist"""
+    """The Module as it was before `exception_text`: its checks raise. raises : ValueError for an exception that does not exist"""
     for graph in module.graph.reachable():
         for node in graph.nodes:
             if node.fn is check:

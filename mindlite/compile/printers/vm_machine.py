@@ -96,7 +96,7 @@ class _Case:
 
     def fail_if(self, condition: ir.Value, place: ir.Value, status: int | ir.Value = 0,
                 values: tuple[int, ir.Value] | None = None) -> None:
-        """Leave where a condition holds. values: (k, n) of the operands that a failed Check is told with"""
+        """Leave where a condition holds. values: (k, n) of the operands that a failed Check shows"""
         m, b, failed, go_on = self.machine, self.b, self.block(), self.block()
         b.cbranch(condition, failed, go_on)
         b.position_at_end(failed)
