@@ -129,7 +129,7 @@ def write_report(path, eager, graph, rows):
     line = debug.line(graph[3], LINE)
     page.heading("One line of the model")
     page.text("Point at a line: what came from the same line of the program lights up.")
-    name = line.place.replace("\\", "/").rpartition("/")[2]
+    name = line.location.replace("\\", "/").rpartition("/")[2]
     page.code("the line", f"{line.source:<60}  # {name}")
     page.code("its graph", line.graph)
     page.code("its gradient", line.gradient)

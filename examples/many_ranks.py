@@ -51,12 +51,12 @@ class SmallGPT(nn.Cell):
         super().__init__()
         self.letters = letters
         self.embed = nn.Dense(letters, WIDTH, has_bias=False)                # of one-hot letters
-        self.place = ms.Parameter(Tensor(np.random.default_rng(0).standard_normal((CONTEXT, WIDTH)).astype(np.float32) * 0.1))
+        self.position = ms.Parameter(Tensor(np.random.default_rng(0).standard_normal((CONTEXT, WIDTH)).astype(np.float32) * 0.1))
         self.blocks = nn.SequentialCell(*[Block() for _ in range(LAYERS)])
         self.norm, self.head = nn.LayerNorm((WIDTH,)), nn.Dense(WIDTH, letters)
 
     def construct(self, x):
-        x = self.embed(x) + self.place
+        x = self.embed(x) + self.position
         return self.head(self.norm(self.blocks(x))).reshape(BATCH * CONTEXT, self.letters)
 
 

@@ -163,9 +163,9 @@ def offer(kind: str, start: Function) -> None:
     _offers[kind] = start
 
 
-def driver_of(place: Device) -> Any:
+def driver_of(device: Device) -> Any:
     """What drives a device; None for the CPU, whose memory Python reads."""
-    return _drivers[place.kind]
+    return _drivers[device.kind]
 
 
 if config.device_target not in MISSING:

@@ -6,7 +6,7 @@
           |             ^^^^^^^^^^^^^^^^^^^^^^^^^^ x: f32[32, 784], self.weight: f32[512, 784]; 784 != 512
       hint: ops.matmul(x, self.weight, transpose_b=True)
 
-An operator raises with a message, a note and a hint; the place is known to whoever runs the user's code: in eager
+An operator raises with a message, a note and a hint; the location is known to whoever runs the user's code: in eager
 mode it is the innermost frame that is not mindlite's, inference says what it is executing (`placing`). The text is the
 same in both.
 """
@@ -36,7 +36,7 @@ class MindliteError(Exception):
     def __init__(self, message: str, *, note: str = "", hint: str = "", location: Location | None = None) -> None:
         super().__init__(message)
         self.message, self.note, self.hint = message, note, hint
-        self.location = location if location is not None else _places.where()
+        self.location = location if location is not None else _locations.where()
 
     @classmethod
     def without_place(cls, message: str, hint: str = "") -> Any:
@@ -46,7 +46,7 @@ class MindliteError(Exception):
         return made
 
     def at(self, location: Location | None) -> Any:
-        """The same error, placed at `location` unless it has a place already."""
+        """The same error, placed at `location` unless it has a location already."""
         if self.location is None and location is not None:
             self.location = location
         return self
@@ -257,7 +257,7 @@ def complete(error: Any, stage: str, below: Any, where: Function | None = None) 
     node = node_in(below)
     if node is not None:
         error.node = error.node or getattr(getattr(node, "fn", node), "name", None) or str(node.fn)
-    for find in (lambda: None if node is None else node.origin.location, where or user_location, _places.where, user_location):
+    for find in (lambda: None if node is None else node.origin.location, where or user_location, _locations.where, user_location):
         if error.location is None or is_framework(error.location.file):
             error.location = find() or error.location
     return error
@@ -292,7 +292,7 @@ def node_in(below: Any) -> Any:
 _NOWHERE = Location("", 0)
 
 
-class _Places(threading.local):
+class _Locations(threading.local):
     def __init__(self) -> None:
         self.stack: list = []
 
@@ -301,17 +301,17 @@ class _Places(threading.local):
         return self.stack[-1]() if self.stack else user_location()
 
 
-_places = _Places()
+_locations = _Locations()
 
 
 @contextlib.contextmanager
 def placing(where: Function) -> Iterator[Any]:
     """Errors made inside the block, in this thread, stand at `where()`, a Location or None."""
-    _places.stack.append(where)
+    _locations.stack.append(where)
     try:
         yield
     finally:
-        _places.stack.pop()
+        _locations.stack.pop()
 
 
 def for_user(error: Exception) -> Exception:
@@ -324,7 +324,7 @@ def for_user(error: Exception) -> Exception:
 
 
 def user_location() -> Any:
-    """The place in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
+    """The location in the user's code that is running now: the innermost frame that is not mindlite's; None if none is."""
     frame, _ = _user_frame()
     if frame is None:
         return None
@@ -369,7 +369,7 @@ def frame_location(frame: Any) -> Location:
             line, end_line, col, end_col = positions
             text = Location(code.co_filename, line).source()
             raw = text.encode()
-            if raw[col:].startswith((b"if ", b"elif ", b"while ", b"assert ")):     # 3.11: a test's place is its statement
+            if raw[col:].startswith((b"if ", b"elif ", b"while ", b"assert ")):     # 3.11: a test's location is its statement
                 return _only_expression_on(spot)
             return Location(code.co_filename, line, len(raw[:col].decode(errors="replace")), end_line,
                             len(raw[:end_col].decode(errors="replace")) if end_line == line else end_col, spot.scope)

@@ -174,21 +174,21 @@ def part_here(array: Any) -> Any:
     return array.part if type(array) is ShardedArray else array
 
 
-def empty_on(place: Device, shape: tuple, dtype: np.dtype) -> DeviceArray | np.ndarray:
+def empty_on(device: Device, shape: tuple, dtype: np.dtype) -> DeviceArray | np.ndarray:
     """A new array on a device, with any elements: an ndarray on the CPU, else a DeviceArray. raises : MemoryError"""
-    if driver_of(place) is None:
+    if driver_of(device) is None:
         return np.empty(shape, dtype)
-    return adopted(place, None, tuple(shape), dtype)
+    return adopted(device, None, tuple(shape), dtype)
 
 
-def adopted(place: Device, address: Any, shape: tuple, dtype: np.dtype) -> DeviceArray:
+def adopted(device: Device, address: Any, shape: tuple, dtype: np.dtype) -> DeviceArray:
     """The DeviceArray of what lies at an address of a device (None: of new memory), which it gives back in the end."""
     strides, step = [], dtype.itemsize
     for size in reversed(shape):
         strides.append(step)
         step *= max(size, 1)
-    buffer = Buffer(place, product(shape) * dtype.itemsize, address)
-    return DeviceArray(Storage(buffer, place, 0, tuple(reversed(strides))), dtype, shape)
+    buffer = Buffer(device, product(shape) * dtype.itemsize, address)
+    return DeviceArray(Storage(buffer, device, 0, tuple(reversed(strides))), dtype, shape)
 
 
 def address_of(array: Any) -> int:
@@ -196,9 +196,9 @@ def address_of(array: Any) -> int:
     return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else array.address
 
 
-def upload(array: Any, place: Device) -> Any:
+def upload(array: Any, device: Device) -> Any:
     """A copy of an ndarray on a device other than the CPU. It is read before this returns."""
-    made = empty_on(place, array.shape, array.dtype)
+    made = empty_on(device, array.shape, array.dtype)
     write_on(made, np.ascontiguousarray(array))              # which gives a number an axis
     return made
 
@@ -251,15 +251,15 @@ def may_share(a: Any, b: Any) -> bool:
     return np.may_share_memory(a, b)
 
 
-def moved(array: DeviceArray | np.ndarray, place: Device) -> DeviceArray | np.ndarray:
+def moved(array: DeviceArray | np.ndarray, device: Device) -> DeviceArray | np.ndarray:
     """An ndarray or DeviceArray on another device; itself if it lies there."""
     source = CPU if isinstance(array, np.ndarray) else array.device
-    if source == place:
+    if source == device:
         return array
-    if driver_of(place) is None:
+    if driver_of(device) is None:
         return download(array)
     if driver_of(source) is not None:
-        made = empty_on(place, array.shape, array.dtype)     # from device to device
+        made = empty_on(device, array.shape, array.dtype)     # from device to device
         copy_on(made, array)
         return made
-    return upload(array, place)
+    return upload(array, device)

@@ -315,10 +315,10 @@ def show_reports(reports):
 
 def reports_as_data(reports):
     """The reports as lists and dicts, for JSON."""
-    def place(location):
+    def fields(location):
         if location is None:
             return {"file": None, "line": None, "column": None, "source": ""}
         return {"file": location.file, "line": location.line, "column": location.col, "source": location.source().strip()}
     return [{"function": r.name, "file": r.file, "line": r.line, "because": r.because, "status": r.status,
-             "findings": [{**place(f.location), "why": f.why, "cost": f.cost, "whole": f.whole} for f in r.findings]}
+             "findings": [{**fields(f.location), "why": f.why, "cost": f.cost, "whole": f.whole} for f in r.findings]}
             for r in reports]

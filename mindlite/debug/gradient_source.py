@@ -165,9 +165,9 @@ def _words(function, graph):
     weights = []
     words: list = []
     for p in graph.parameters:
-        place = re.fullmatch(r"x(\d*)(_\w+)?", p.name) if p.default is None else None
-        number = int(place[1] or 0) if place else len(known)
-        word = known[number] + ((place[2] if place else None) or "") if number < len(known) else p.name
+        named = re.fullmatch(r"x(\d*)(_\w+)?", p.name) if p.default is None else None
+        number = int(named[1] or 0) if named else len(known)
+        word = known[number] + ((named[2] if named else None) or "") if number < len(known) else p.name
         words.append(fresh(word, {*words, *PRIMITIVES}))
         if p.default is not None and not _is_constant(p):
             weights.append(word)

@@ -10,15 +10,15 @@ from .target import compiled_of
 
 @dataclass(frozen=True)
 class Line:
-    """What a line became, all texts: place "model.py:3", source, graph (typed), gradient (optimised), kernels (a tuple)."""
-    place: str
+    """What a line became, all texts: location "model.py:3", source, graph (typed), gradient (optimised), kernels (a tuple)."""
+    location: str
     source: str
     graph: str
     gradient: str
     kernels: tuple
 
     def __str__(self):
-        parts = [f"{self.place}  {self.source}"]
+        parts = [f"{self.location}  {self.source}"]
         for head, text in (("graph", self.graph), ("gradient", self.gradient), ("kernels", "\n".join(self.kernels))):
             if text:
                 parts.append(f"{head}:\n{text}")
@@ -36,18 +36,18 @@ def line(f, number, file=None):
     inferred, optimised = compiled.graph("infer"), compiled.graph("optimise")
 
     def here(node):
-        place = node.origin.location
-        if place is None or (file is not None and not place.file.endswith(file)):
+        location = node.origin.location
+        if location is None or (file is not None and not location.file.endswith(file)):
             return False
-        return number in place.source() if isinstance(number, str) else place.line == number
+        return number in location.source() if isinstance(number, str) else location.line == number
     found = next((node.origin.location for g in inferred.reachable() for node in g.nodes if here(node)), None)
     if found is None:
         raise ArgumentError(f"{compiled.name}: nothing was made from line {number!r}" + (f" of {file}" if file else ""),
                             hint="ir(f, 'infer') shows the lines that are in the graph")
 
     def same(node):
-        place = node.origin.location
-        return place is not None and (place.file, place.line) == (found.file, found.line)
+        location = node.origin.location
+        return location is not None and (location.file, location.line) == (found.file, found.line)
     kernels = tuple(made.kernel.source for nodes, made in launches(compiled) if hasattr(made, "nest") and any(
         same(inner) for node in nodes for inner in (node.fn.nodes if isinstance(node.fn, FuncGraph) else (node,))))
     return Line(str(found), found.source().strip(), show(inferred, only=same),

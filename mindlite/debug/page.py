@@ -3,8 +3,8 @@
     page = Page("LeNet-5");  page.text("..");  page.code("graph", text);  page.curves("loss", {"graph": [..]})
     page.write(path)
 
-Code that names places of the user (`# model.py:3`) is live: pointing at a line lights up all that came from the same
-place. It is light or dark as the reader's system is.
+Code that names locations of the user (`# model.py:3`) is live: pointing at a line lights up all that came from the same
+location. It is light or dark as the reader's system is.
 """
 import html
 import math
@@ -39,10 +39,10 @@ svg .axis { stroke: var(--line); }
 
 SCRIPT = """
 document.addEventListener("mouseover", function (event) {
-  var row = event.target.closest(".row[data-place]"), place = row && row.dataset.place;
+  var row = event.target.closest(".row[data-location]"), location = row && row.dataset.location;
   document.querySelectorAll(".row.lit").forEach(function (r) { r.classList.remove("lit"); });
-  if (place) document.querySelectorAll(".row[data-place]").forEach(function (r) {
-    if (r.dataset.place === place) r.classList.add("lit"); });
+  if (location) document.querySelectorAll(".row[data-location]").forEach(function (r) {
+    if (r.dataset.location === location) r.classList.add("lit"); });
 });
 """
 
@@ -50,7 +50,7 @@ document.addEventListener("mouseover", function (event) {
 _WORDS = re.compile(r"(?P<c>\#(?!\d).*)|(?P<n>[%@][\w./:]+)|"
                     r"(?P<w>\b(?:return|def|for|in|if|else|while|range)\b|"
                     r"(?:^ *|(?<== ))(?:graph|block|symbols|flow|kernel|const)\b)")
-_PLACE = re.compile(r"# ([\w.\-]+:\d+)")
+_LOCATION = re.compile(r"# ([\w.\-]+:\d+)")
 
 
 class Page:
@@ -104,17 +104,17 @@ def _base(file):
 
 
 def _rows(text):
-    """A span for each line of code; lines without a place of their own belong to that of the line above."""
-    place = None
+    """A span for each line of code; lines without a location of their own belong to that of the line above."""
+    location = None
     for line in text.rstrip("\n").split("\n"):
-        found = _PLACE.search(line)
+        found = _LOCATION.search(line)
         if found:
-            place = found.group(1)
+            location = found.group(1)
         elif not line.startswith(" "):
-            place = None
+            location = None
         if line.strip() in ("", "}") or line.startswith("  return"):
-            place = None
-        mark = f' data-place="{html.escape(place, quote=True)}"' if place else ""
+            location = None
+        mark = f' data-location="{html.escape(location, quote=True)}"' if location else ""
         yield f'<span class="row"{mark}>{_coloured(line)}</span>'
 
 

@@ -130,21 +130,21 @@ class _Body:
     def write(self, text, node=None):
         """Append a statement, beside it the user's line."""
         text = "    " * self.indent + text
-        place = node.origin.location if node is not None else None
-        if place is not None and self.writer.lines:
-            self.show(place, node.origin.by)
-        elif place is not None:
-            file = place.file.replace("\\", "/").rpartition("/")[2]
-            text = f"{text:<{COMMENT_COLUMN}}  # {file}:{place.line}" + (f" ({node.origin.by})" if node.origin.by else "")
+        location = node.origin.location if node is not None else None
+        if location is not None and self.writer.lines:
+            self.show(location, node.origin.by)
+        elif location is not None:
+            file = location.file.replace("\\", "/").rpartition("/")[2]
+            text = f"{text:<{COMMENT_COLUMN}}  # {file}:{location.line}" + (f" ({node.origin.by})" if node.origin.by else "")
         self.lines.append(text)
 
-    def show(self, place, by):
+    def show(self, location, by):
         """The user's line as a comment, where it is another one than before."""
-        key = place.file, place.line, by, self.indent
+        key = location.file, location.line, by, self.indent
         if key != self.shown:
             self.shown = key
             word = DERIVED.get(by, "")
-            self.lines.append("    " * self.indent + f"# {word}{place.source().strip() or place}")
+            self.lines.append("    " * self.indent + f"# {word}{location.source().strip() or location}")
 
     def bind_sizes(self, abstract, name):
         """`N = x.shape[0]` for the symbols that a value shows first; `N = n` for a size that is a number."""

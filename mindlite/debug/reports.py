@@ -20,7 +20,7 @@ def kernel(f, name=None, library=False):
     """
     parts = []
     for number, (nodes, made) in enumerate(launches(f), 1):
-        where = _places(nodes)
+        where = _locations(nodes)
         if isinstance(made, str):
             if name is None:
                 parts.append(f"# {number}. {nodes[0].fn.name} runs in Python: {made}{where}")
@@ -34,10 +34,10 @@ def kernel(f, name=None, library=False):
     return "\n".join(parts) + "\n" if parts else "no kernels\n"
 
 
-def _places(nodes):
+def _locations(nodes):
     """Where a kernel is launched: `   from model.py:3`, with the number of launches and each line if there are several."""
-    places = dict.fromkeys(str(node.origin.location) for node in nodes if node.origin.location is not None)
-    where = f"   from {', '.join(places)}" if places else ""
+    locations = dict.fromkeys(str(node.origin.location) for node in nodes if node.origin.location is not None)
+    where = f"   from {', '.join(locations)}" if locations else ""
     return where if len(nodes) == 1 else f"   launched {len(nodes)} times{where}"
 
 

@@ -46,8 +46,8 @@ def first_writers(program):
     for flow in program.all_flows():
         for instruction in F.walk(flow.body):
             if isinstance(instruction, F.CallKernel):
-                place = getattr(instruction.origin, "location", None)
-                text = instruction.kernel.name + (f", {place}" if place is not None else "")
+                location = getattr(instruction.origin, "location", None)
+                text = instruction.kernel.name + (f", {location}" if location is not None else "")
                 for register in instruction.args:
                     found.setdefault((flow.name, register), text)
     return found

@@ -238,7 +238,7 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, randomness: st
     if not callable(fn) and not hasattr(fn, "signature"):
         raise ArgumentError(f"vmap: takes a function or a Cell, not {type(fn).__name__}")
     if isinstance(in_axes, dict):
-        raise ArgumentError("vmap: in_axes names the arguments by their places", hint="a tuple: in_axes=({...},)")
+        raise ArgumentError("vmap: in_axes names the arguments by their positions", hint="a tuple: in_axes=({...},)")
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
     if ensemble is not None:

@@ -1,4 +1,4 @@
-"""Are two typed graphs the same? Structure, types, constants bit for bit, names and places; symbols pair off in the order
+"""Are two typed graphs the same? Structure, types, constants bit for bit, names and locations; symbols pair off in the order
 in which they were made. `difference` says where they part, for people.
 """
 from __future__ import annotations
@@ -16,24 +16,24 @@ from .graph import AnfNode, CNode, FuncGraph, ValueNode
 from .printer import PARAMETER_FIELDS, symbols_in
 
 
-def same_graph(a: FuncGraph, b: FuncGraph, places: bool = True) -> bool:
+def same_graph(a: FuncGraph, b: FuncGraph, locations: bool = True) -> bool:
     """True if the typed graphs a and b, with all below them, are the same.
 
-    places : compare also where in the user's files nodes come from
+    locations : compare also where in the user's files nodes come from
     """
-    return difference(a, b, places) is None
+    return difference(a, b, locations) is None
 
 
-def difference(a: FuncGraph, b: FuncGraph, places: bool = True) -> str | None:
+def difference(a: FuncGraph, b: FuncGraph, locations: bool = True) -> str | None:
     """Words for the first difference between two typed graphs, None if there is none."""
-    return _Comparison(places).graphs(a, b)
+    return _Comparison(locations).graphs(a, b)
 
 
 class _Comparison:
     """What was paired so far: graphs {of a: of b}, and symbols {of a: Dim of b}."""
 
-    def __init__(self, places: bool) -> None:
-        self.places = places
+    def __init__(self, locations: bool) -> None:
+        self.locations = locations
         self.paired: dict[FuncGraph, FuncGraph] = {}
         self.symbols: dict = {}
 
@@ -78,7 +78,7 @@ class _Comparison:
             env[m] = n
         if not all(self.operands(x, y, env) for x, y in zip(a.outputs, b.outputs)):
             return "other results"
-        if self.places:
+        if self.locations:
             pairs = [(a, b), (a.output, b.output), *zip(a.parameters, b.parameters), *zip(a.nodes, b.nodes)]
             for m, n in pairs:
                 if (m.origin.location, m.origin.by) != (n.origin.location, n.origin.by):

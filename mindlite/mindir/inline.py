@@ -181,10 +181,10 @@ def size_edges(graph: FuncGraph) -> list:
     binds = {symbol: node for node, symbols in _sizes_bound(graph, held).items() for symbol in symbols}
     if not binds:
         return []
-    place = {node: number for number, node in enumerate(graph.nodes)}
+    position = {node: number for number, node in enumerate(graph.nodes)}
     return [(binds[symbol], node) for node in graph.nodes
             for symbol in _symbols_read(node, held) | symbols_of_abstract(node.abstract)
-            if symbol in binds and place[binds[symbol]] < place[node]]
+            if symbol in binds and position[binds[symbol]] < position[node]]
 
 
 def sized_results(graph: FuncGraph) -> dict:

@@ -387,11 +387,11 @@ def _signature_of(function: Function) -> tuple:
     if known is None:
         signature = inspect.signature(function)
         params = list(signature.parameters.values())[1:]
-        places = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        least: float = sum(p.default is p.empty for p in places)
+        positions = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        least: float = sum(p.default is p.empty for p in positions)
         if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in params):
             least = float("inf")                                # arguments by position only never do
-        most = float("inf") if any(p.kind is p.VAR_POSITIONAL for p in params) else len(places)
+        most = float("inf") if any(p.kind is p.VAR_POSITIONAL for p in params) else len(positions)
         known = _signatures[function] = (signature, least, most)
     return known
 

@@ -111,10 +111,10 @@ class Registry:
     def _note_hidden_cells(self, name: str, value: Any) -> None:
         """Warn, once for each attribute of a class, of Cells in a list: their Parameters are not trained or saved."""
         items = value.values() if isinstance(value, dict) else value
-        place = type(self), name
-        if any(isinstance(item, Registry) for item in items) and place not in _noted \
+        key = type(self), name
+        if any(isinstance(item, Registry) for item in items) and key not in _noted \
                 and not type(self).__module__.startswith("mindlite."):
-            _noted.add(place)
+            _noted.add(key)
             wanted = "CellDict" if isinstance(value, dict) else "CellList"
             warnings.warn(f"{type(self).__name__}.{name} is a {type(value).__name__} of Cells: their Parameters are not seen by "
                           f"trainable_params, optimisers and checkpoints; nn.{wanted}(..) registers them",

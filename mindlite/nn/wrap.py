@@ -265,15 +265,15 @@ class DistributedGradReducer(Cell):
         if len(self.group) == 1 and self.degree == 1:
             return grads
         made = list(grads)
-        for places in self._pieces:
-            flat = ops.concat([grads[i].reshape(-1) for i in places]) if len(places) > 1 else grads[places[0]]
+        for positions in self._pieces:
+            flat = ops.concat([grads[i].reshape(-1) for i in positions]) if len(positions) > 1 else grads[positions[0]]
             total = all_reduce(flat, group=self.group)
             if self.mean:
                 total = total / self.degree
             begin = 0
-            for i in places:
+            for i in positions:
                 size = grads[i].size
-                made[i] = (total[begin:begin + size] if len(places) > 1 else total).reshape(grads[i].shape)
+                made[i] = (total[begin:begin + size] if len(positions) > 1 else total).reshape(grads[i].shape)
                 begin += size
         return tuple(made)
 
@@ -325,13 +325,13 @@ class TimeDistributed(Cell):
             return ops.stack([self.layer(x) for x in ops.unstack(inputs, time)], time)
         beside = self._axis(self.reshape_with_axis, inputs.ndim)
         order = tuple([axis for axis in range(inputs.ndim) if axis != time])
-        place = order.index(beside)
-        moved = ops.transpose(inputs, (*order[:place], time, *order[place:]))
+        position = order.index(beside)
+        moved = ops.transpose(inputs, (*order[:position], time, *order[position:]))
         shape = moved.shape
-        output = self.layer(ops.reshape(moved, (*shape[:place], shape[place] * shape[place + 1], *shape[place + 2:])))
-        apart = ops.reshape(output, (*output.shape[:place], shape[place], shape[place + 1], *output.shape[place + 1:]))
-        rest = [axis for axis in range(apart.ndim) if axis != place]
-        return ops.transpose(apart, (*rest[:time], place, *rest[time:]))
+        output = self.layer(ops.reshape(moved, (*shape[:position], shape[position] * shape[position + 1], *shape[position + 2:])))
+        apart = ops.reshape(output, (*output.shape[:position], *shape[position:position + 2], *output.shape[position + 1:]))
+        rest = [axis for axis in range(apart.ndim) if axis != position]
+        return ops.transpose(apart, (*rest[:time], position, *rest[time:]))
 
     def _axis(self, axis: int, ndim: int) -> int:
         if not -ndim <= axis < ndim:

@@ -3,7 +3,7 @@
     part i of count over n elements:  i * n // count  ..  ceil((i + 1) * n / count)          (overlapping by at most one)
 
 The parts have different lengths. They are read as rows of one length, in which a shorter part repeats its last element:
-that changes no maximum, and not the place of the first one.
+that changes no maximum, and not the position of the first one.
 
 Source: PyTorch's and MindSpore's definition of adaptive pooling.
 """
@@ -59,20 +59,20 @@ def _adaptive_max(name, input, output_size, axes, return_indices):
     values, inside = max_with_index(reshape(x, shape=(*x.shape[:lead + axes], -1)), -1)
     if not return_indices:
         return values
-    place, step = 0, 1
+    position, step = 0, 1
     for axis, (first, longest, _) in reversed(list(enumerate(parts))):
-        place = place + (reshape(first, shape=(-1,) + (1,) * (axes - 1 - axis)) + inside % longest) * step
+        position = position + (reshape(first, shape=(-1,) + (1,) * (axes - 1 - axis)) + inside % longest) * step
         inside, step = inside // longest, step * sizes[axis]
-    return values, place
+    return values, position
 
 
 def adaptive_max_pool1d(input: TensorLike, output_size: int, return_indices: bool = False) -> Any:
-    """The maximum of each of output_size parts of input[.., L]; with return_indices also their places, int64."""
+    """The maximum of each of output_size parts of input[.., L]; with return_indices also their positions, int64."""
     return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
 
 
 def adaptive_max_pool2d(input: TensorLike, output_size: Any, return_indices: bool = False) -> Any:
-    """The maximum of each part of the plane input[.., H, W]; with return_indices also their places h * W + w.
+    """The maximum of each part of the plane input[.., H, W]; with return_indices also their positions h * W + w.
 
     output_size : an int or two; None keeps a size;   raises : ShapeError unless input has three or four axes
     """
@@ -84,8 +84,8 @@ def adaptive_max_pool3d(input: TensorLike, output_size: Any, return_indices: boo
 
     input  : Tensor [N, C, D, H, W] or [C, D, H, W]
     output_size : int or three of them, 1 or more; None keeps a size
-    return_indices : bool; True gives the places too, int64, counted in row-major order of a volume
-    out    : Tensor [N, C, *output_size] or [C, *output_size], or (values, places)
+    return_indices : bool; True gives the positions too, int64, counted in row-major order of a volume
+    out    : Tensor [N, C, *output_size] or [C, *output_size], or (values, positions)
     raises : ShapeError for another rank or number of sizes, ValueRangeError for a size below 1
     """
     return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)

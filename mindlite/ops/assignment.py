@@ -84,9 +84,9 @@ def assignment_eval(cost, columns, *, maximize):
     m, n = cost.shape[-2:]
     lead, k = np.broadcast_shapes(cost.shape[:-2], columns.shape), min(m, n)
     out = np.full((2, *lead, k), -1, np.int64)
-    for place in np.ndindex(*lead):
-        count = int(np.clip(np.broadcast_to(columns, lead)[place], 0, n))
-        costs = np.broadcast_to(cost, (*lead, m, n))[place][:, :count].astype(np.float64)
+    for position in np.ndindex(*lead):
+        count = int(np.clip(np.broadcast_to(columns, lead)[position], 0, n))
+        costs = np.broadcast_to(cost, (*lead, m, n))[position][:, :count].astype(np.float64)
         costs = -costs if maximize else costs
         if m <= count:
             rows, found = np.arange(m), _pair(costs)
@@ -94,7 +94,7 @@ def assignment_eval(cost, columns, *, maximize):
             found = _pair(costs.T)
             order = np.argsort(found)
             rows, found = found[order], order
-        out[(0, *place, slice(0, len(rows)))], out[(1, *place, slice(0, len(rows)))] = rows, found
+        out[(0, *position, slice(0, len(rows)))], out[(1, *position, slice(0, len(rows)))] = rows, found
     return out[0], out[1]
 
 

@@ -37,11 +37,11 @@ def _band(name, k, align):
     return lower, upper
 
 
-def _places(name, rows, columns, k, align):
+def _positions(name, rows, columns, k, align):
     """(row, column, is there an element) of each item of the diagonals, three arrays [diagonals, longest]."""
     lower, upper = _band(name, k, align)
     if not isinstance(rows, int) or not isinstance(columns, int):
-        raise ArgumentError(f"{name}: sizes that are known at run time only have no table of places")
+        raise ArgumentError(f"{name}: sizes that are known at run time only have no table of positions")
     if not -rows < lower <= upper < columns:
         raise ValueRangeError(f"{name}: a matrix of {rows} x {columns} has no diagonals {lower} .. {upper}")
     longest = min(rows + min(upper, 0), columns - max(lower, 0))
@@ -69,7 +69,7 @@ def matrix_diag_part(x: Tensor, k: Any, padding_value: float, align: str = "RIGH
     if x.ndim < 2:
         raise ShapeError("matrix_diag_part: a matrix has two axes", note=f"x: {list(x.shape)}")
     rows, columns = x.shape[-2:]
-    row, column, inside = _places("matrix_diag_part", rows, columns, k, align)
+    row, column, inside = _positions("matrix_diag_part", rows, columns, k, align)
     row, column, inside = (a[0] if len(a) == 1 else a for a in (row, column, inside))
     found = gather(reshape(x, shape=(*x.shape[:-2], rows * columns)), row * columns + column, x.ndim - 2)
     return where(inside, found, cast_to(as_operand(padding_value), dtype_of(x)))
@@ -78,7 +78,7 @@ def matrix_diag_part(x: Tensor, k: Any, padding_value: float, align: str = "RIGH
 def _written(x, name, diagonal, k, align):
     """x[.., m, n] with the diagonals k replaced."""
     rows, columns = x.shape[-2:]
-    row, column, inside = _places(name, rows, columns, k, align)
+    row, column, inside = _positions(name, rows, columns, k, align)
     flat = cast_to(as_operand(diagonal), dtype_of(x))
     if flat.ndim < x.ndim - (len(row) == 1):
         raise ShapeError(f"{name}: the diagonals do not fit", note=f"x: {list(x.shape)}, diagonal: {list(flat.shape)}")

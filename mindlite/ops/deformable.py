@@ -1,4 +1,4 @@
-"""Deformable convolution: each weight of the window reads the picture at a place of its own, between pixels.
+"""Deformable convolution: each weight of the window reads the picture at a position of its own, between pixels.
 
     out[n, o, y, z] = bias[o] + sum over c, i, j of weight[o, c, i, j] * m * x[n, c, y * stride + i + dy, z * stride + j + dx]
 
@@ -24,7 +24,7 @@ from .lookup import gather_elements
 def deformable_conv2d(x: TensorLike, weight: TensorLike, offsets: TensorLike, kernel_size: Sequence[int], strides: Sequence[int],
                       padding: Sequence[int], bias: TensorLike | None = None, dilations: Sequence[int] = (1, 1, 1, 1),
                       groups: int = 1, deformable_groups: int = 1, modulated: bool = True) -> Tensor:
-    """2-D convolution whose window reads x at places that `offsets` moves, each value times a factor.
+    """2-D convolution whose window reads x at positions that `offsets` moves, each value times a factor.
 
     x                  : Tensor float[N, C, H, W]
     weight             : Tensor float[O, C / groups, KH, KW]
@@ -81,12 +81,12 @@ def _deformed(x: Any, weight: Any, offsets: Any, kernel_size: Any, strides: Any,
 
 
 def _starts(count, step, before, shape):
-    """count places that lie `step` apart, the first at -before, along one axis of `shape`."""
+    """count positions that lie `step` apart, the first at -before, along one axis of `shape`."""
     return reshape(cast(arange(count) * step - before, dtype=float32), shape=shape)
 
 
 def _between(flat, y, x, height, width):
-    """flat[n, g, c, height * width] at the places y, x [n, g, ..], bilinear between pixels and 0 outside: [n, g, c, places]."""
+    """flat[n, g, c, height * width] at the positions y, x [n, g, ..], bilinear, 0 outside: [n, g, c, positions]."""
     n, g, channels, _ = flat.shape
     top, left, total = floor(y), floor(x), None
     for row in (top, top + 1):
@@ -94,8 +94,8 @@ def _between(flat, y, x, height, width):
             share = (1 - abs(y - row)) * (1 - abs(x - column))
             inside = logical_and(logical_and(row >= 0, row < height), logical_and(column >= 0, column < width))
             share = reshape(share * cast(inside, dtype=share.dtype), shape=(n, g, 1, -1))
-            place = clamp(row, 0, height - 1) * width + clamp(column, 0, width - 1)
-            place = reshape(cast(place, dtype="int32"), shape=(n, g, 1, -1))
-            value = share * gather_elements(flat, 3, broadcast_to(place, shape=(n, g, channels, place.shape[3])))
+            position = clamp(row, 0, height - 1) * width + clamp(column, 0, width - 1)
+            position = reshape(cast(position, dtype="int32"), shape=(n, g, 1, -1))
+            value = share * gather_elements(flat, 3, broadcast_to(position, shape=(n, g, channels, position.shape[3])))
             total = value if total is None else total + value
     return total

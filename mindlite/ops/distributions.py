@@ -116,8 +116,8 @@ def gamma_numbers_eval(state, alpha, *, shape):
     d = a - 1 / 3
     out, waiting = np.where(wide > 0, d, np.nan), np.flatnonzero(wide > 0)      # d where all are rejected: once in 10^20
     for k in range(_PROPOSALS):
-        item, place = np.divmod(waiting, max(count, 1))
-        words = philox(offset[item] + (place * _PROPOSALS + k).astype(np.uint64), seed[item])
+        item, position = np.divmod(waiting, max(count, 1))
+        words = philox(offset[item] + (position * _PROPOSALS + k).astype(np.uint64), seed[item])
         radius, angle, limit, power = ((word + 0.5) * 2.0 ** -32 for word in words)
         x = np.sqrt(-2 * np.log(radius)) * np.cos(2 * math.pi * angle)
         each = d[waiting]
@@ -274,20 +274,20 @@ def random_categorical(logits: TensorLike, num_sample: int, seed: int = 0, dtype
 
 
 def multinomial_with_replacement(x: TensorLike, seed: int, offset: int, numsamples: int, replacement: bool = False) -> Tensor:
-    """int64[.., numsamples] : places along the last axis of x drawn with a chance in proportion to its numbers.
+    """int64[.., numsamples] : positions along the last axis of x drawn with a chance in proportion to its numbers.
 
-    seed, offset : -1 and 0 draw from the global stream      replacement : places may come again
+    seed, offset : -1 and 0 draw from the global stream      replacement : positions may come again
     """
     return multinomial(x, numsamples, replacement, None if seed == -1 and offset == 0 else seed + offset)
 
 
 def choice_with_mask(input_x: TensorLike, count: int = 256, seed: int | None = None) -> Any:
-    """The places of `count` elements that are not zero, drawn without repetition, in random order.
+    """The positions of `count` elements that are not zero, drawn without repetition, in random order.
 
     input_x : Tensor of at least one axis; bool, or numbers of which 0 is False
     count  : int, 0 or more
     seed   : int for the same numbers each time, a Generator, or None for the global stream
-    out    : (int32 [count, axes], bool [count]): the places, and which of them are any; behind the last True stand zeros and
+    out    : (int32 [count, axes], bool [count]): the positions, and which of them are any; behind the last True stand zeros and
              False
     raises : ShapeError for a negative count
     """

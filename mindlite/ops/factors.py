@@ -221,12 +221,12 @@ def ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: bool = Tr
 def _permutation(name, pivots, size):
     """The order of rows that the exchanges `pivots` (int[.., k], from 1) make of 0, 1, .., size - 1."""
     order = broadcast_to(arange(size), shape=(*pivots.shape[:-1], size))
-    places = arange(size)
+    positions = arange(size)
     pivots = bounded_indices(pivots, what=f"{name}: pivot", low=1, high=size + 1)
     for k in range(pivots.shape[-1]):
         other = cast(pivots[..., k:k + 1], dtype=dt.int64) - 1
         here, there = order[..., k:k + 1], gather_elements(order, -1, other)
-        order = where(equal(places, k), there, where(equal(places, other), here, order))
+        order = where(equal(positions, k), there, where(equal(positions, other), here, order))
     return order
 
 

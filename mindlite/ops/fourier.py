@@ -458,7 +458,7 @@ def fftshift(input: TensorLike, dim: Axes = None) -> Tensor:
 
     input  : Tensor of any dtype
     dim    : int, ints, or None for all axes
-    out    : like input; along an axis of n each element moves n // 2 places up
+    out    : like input; along an axis of n each element moves n // 2 positions up
     raises : ValueRangeError for an axis outside the tensor or named twice
     """
     return _shifted("fftshift", input, dim, False)
@@ -469,7 +469,7 @@ def ifftshift(input: TensorLike, dim: Axes = None) -> Tensor:
 
     input  : Tensor of any dtype
     dim    : int, ints, or None for all axes
-    out    : like input; along an axis of n each element moves n // 2 places down
+    out    : like input; along an axis of n each element moves n // 2 positions down
     raises : ValueRangeError for an axis outside the tensor or named twice
     """
     return _shifted("ifftshift", input, dim, True)

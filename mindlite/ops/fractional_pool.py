@@ -1,6 +1,6 @@
 """Fractional max pooling: windows at steps that are drawn, so that a picture shrinks by any ratio.
 
-Along an axis of n places with windows of k and m of them, and a drawn u in [0, 1):
+Along an axis of n positions with windows of k and m of them, and a drawn u in [0, 1):
 
     start[i] = floor((i + u) a) - floor(u a)   for i < m - 1,  a = (n - k) / (m - 1);     start[m - 1] = n - k
 
@@ -40,16 +40,16 @@ def _starts(u, size, kernel, count):
     if count == 1:
         return last
     step, u = (size - kernel) / (count - 1), expand_dims(cast_to(u, dt.float32), 2)
-    place = cast_to(arange(count - 1), dt.float32)
-    return concat((cast_to(floor((place + u) * step) - floor(u * step), dt.int64), last), 2)
+    position = cast_to(arange(count - 1), dt.float32)
+    return concat((cast_to(floor((position + u) * step) - floor(u * step), dt.int64), last), 2)
 
 
 def _pooled(name, axes, input, kernel_size, output_size, output_ratio, return_indices, samples, order, index_dtype):
     x = as_operand(input)
     if x.ndim == axes + 1:
         found = _pooled(name, axes, expand_dims(x, 0), kernel_size, output_size, output_ratio, True, samples, order, index_dtype)
-        values, places = (part[0] for part in found)
-        return (values, places) if return_indices else values
+        values, positions = (part[0] for part in found)
+        return (values, positions) if return_indices else values
     if x.ndim != axes + 2:
         raise ShapeError(f"{name}: the input has {axes + 1} or {axes + 2} axes", note=f"input: {list(x.shape)}")
     sizes, kernel = x.shape[2:], _several(name, "kernel_size", kernel_size, axes)
@@ -64,7 +64,7 @@ def _pooled(name, axes, input, kernel_size, output_size, output_ratio, return_in
         counts = _several(name, "output_size", output_size, axes)
     for size, k, count in zip(sizes, kernel, counts):
         if count + k - 1 > size:
-            raise ValueRangeError(f"{name}: {count} windows of {k} do not fit into {size} places")
+            raise ValueRangeError(f"{name}: {count} windows of {k} do not fit into {size} positions")
     batch, channels = x.shape[:2]
     if samples is None:
         samples = uniform((batch, channels, axes), 0.0, 1.0)
@@ -74,17 +74,17 @@ def _pooled(name, axes, input, kernel_size, output_size, output_ratio, return_in
     if samples.ndim != 3 or samples.shape[0] not in (1, batch) or samples.shape[1] != channels or samples.shape[2] != axes:
         raise ValueRangeError(f"{name}: _random_samples are [N, C, {axes}]", note=f"{list(samples.shape)}")
     samples = broadcast_to(samples, shape=(batch, channels, axes))
-    places, lead = 0, (batch, channels)
+    positions, lead = 0, (batch, channels)
     for axis, (size, k, count) in enumerate(zip(sizes, kernel, counts)):
         along = expand_dims(_starts(samples[:, :, order[axis]], size, k, count), 3) + arange(k)
         shape = [1] * (2 * axes)
         shape[axis], shape[axes + axis] = count, k
-        places = places * size + reshape(along, shape=(*lead, *shape))
-    places = reshape(places, shape=(*lead, *counts, -1))
+        positions = positions * size + reshape(along, shape=(*lead, *shape))
+    positions = reshape(positions, shape=(*lead, *counts, -1))
     flat = reshape(x, shape=(*lead, -1))
-    windows = reshape(gather_elements(flat, 2, reshape(places, shape=(*lead, -1))), shape=places.shape)
+    windows = reshape(gather_elements(flat, 2, reshape(positions, shape=(*lead, -1))), shape=positions.shape)
     best = expand_dims(argmax(windows, -1), -1)
-    values, found = (reshape(gather_elements(part, -1, best), shape=(*lead, *counts)) for part in (windows, places))
+    values, found = (reshape(gather_elements(part, -1, best), shape=(*lead, *counts)) for part in (windows, positions))
     return (values, cast_to(found, index_dtype)) if return_indices else values
 
 
@@ -94,7 +94,7 @@ def fractional_max_pool2d(input: TensorLike, kernel_size: Ints, output_size: Int
 
     input          : [N, C, H, W] or [C, H, W]
     kernel_size    : int or two; output_size : int or two, or output_ratio : float or two in (0, 1)
-    return_indices : give (maxima, their places h * W + w, int64) too
+    return_indices : give (maxima, their positions h * W + w, int64) too
     _random_samples : f[N, C, 2] or f[1, C, 2] in [0, 1), for the columns and the rows; drawn where it is None
     raises         : ShapeError, DTypeError, ValueRangeError
     source         : Graham 2014
@@ -105,15 +105,15 @@ def fractional_max_pool2d(input: TensorLike, kernel_size: Ints, output_size: Int
 
 def fractional_max_pool3d(input: TensorLike, kernel_size: Ints, output_size: Ints | None = None, output_ratio: Any = None,
                           return_indices: bool = False, _random_samples: Any = None) -> Any:
-    """The largest element of windows at pseudo-random places, as fractional_max_pool2d, of volumes.
+    """The largest element of windows at pseudo-random positions, as fractional_max_pool2d, of volumes.
 
     input  : Tensor [N, C, D, H, W] or [C, D, H, W]
     kernel_size : int or three of them
     output_size : int or three of them, or None
     output_ratio : float or three of them in (0, 1), output_size over the size of input; read where output_size is None
-    return_indices : bool; True gives the places too, int64, counted in row-major order of a volume
+    return_indices : bool; True gives the positions too, int64, counted in row-major order of a volume
     _random_samples : Tensor [N, C, 3] of numbers in [0, 1), in the order of the axes; drawn where it is None
-    out    : Tensor [N, C, *output_size] or [C, *output_size], or (values, places)
+    out    : Tensor [N, C, *output_size] or [C, *output_size], or (values, positions)
     raises : ValueRangeError where neither size nor ratio is given, windows do not fit, a ratio is outside, or samples have
              another shape
     source : Graham 2014, "Fractional max-pooling"

@@ -4,7 +4,7 @@
 `gather_elements` and `scatter_elements_add` element by element: each one's gradient is its partner. Integer indices
 are like Python's: negative ones count from the end; an index outside the axis raises OperandIndexError: eagerly here, in
 a graph by the check that inference writes (`infer.bounds`). Inside a kernel it is clamped to the edge (no stray read).
-Numbers that are compared with places instead of being read at (labels, segments) pass through `bounded_indices`.
+Numbers that are compared with positions instead of being read at (labels, segments) pass through `bounded_indices`.
 """
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def checked(name, indices, size):
 
 
 def widened(indices):
-    """Indices in a dtype that holds every place: narrow integers as int64. What is no integer stays, to be refused."""
+    """Indices in a dtype that holds every position: narrow integers as int64. What is no integer stays, to be refused."""
     return cast(indices, dtype=dt.int64) if indices.dtype.kind in "iu" and indices.dtype.itemsize < 4 or \
         indices.dtype is dt.uint32 else indices
 

@@ -56,7 +56,7 @@ def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding
     padding        : of -inf: an int, three (depth, height, width) or six of them, at most half of the window
     dilation       : int or three, from one element of the window to the next
     ceil_mode      : bool; True: last windows that are not full count, too
-    return_indices : bool; True: also the places (d * H + h) * W + w of the maxima, int64, the first of equals
+    return_indices : bool; True: also the positions (d * H + h) * W + w of the maxima, int64, the first of equals
     pad_mode       : "pad", "same" (as many windows as size / stride, rounded up; the padding is computed) or "valid" (none)
     raises         : DTypeError for what is no float, ShapeError where no window fits or x has other axes, ValueRangeError,
                      ArgumentError
@@ -71,9 +71,9 @@ def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding
                       return_indices, ceil_mode, pad_mode=mode)
     if not return_indices:
         return reshape(deep, shape=(n, c, deep.shape[2], oh, ow))
-    values, places = deep
+    values, positions = deep
     shape = (n, c, values.shape[2], oh, ow)
-    lines = reshape(places, shape=(n, c, -1))
+    lines = reshape(positions, shape=(n, c, -1))
     inner = gather_elements(reshape(flat[1], shape=(n, c, d * oh * ow)), 2, lines)
     return reshape(values, shape=shape), reshape(lines // (oh * ow) * (h * w) + inner, shape=shape)
 

@@ -153,7 +153,7 @@ def random_advance_eval(state, *, blocks):
     return state + np.array([0, blocks], np.int64)
 
 
-def _place(index, shape):
+def _position(index, shape):
     """(the indices of the state, the number of the element that is drawn from it)."""
     lead = index[:len(index) - len(shape)]
     return lead, flatten_index(index[len(lead):], shape)
@@ -162,7 +162,7 @@ def _place(index, shape):
 @kernel_rule(random_uniform)
 def random_uniform_kernel(state, out, *, shape, dtype):
     def element(*index):
-        lead, flat = _place(index, shape)
+        lead, flat = _position(index, shape)
         if dtype is dt.float64:
             high, low = _scalar_words(state, lead, flat * 2, 2)
             return cast_scalar((high >> 5) * 2 ** 26 + (low >> 6), dtype) * 2.0 ** -53
@@ -175,7 +175,7 @@ def random_uniform_kernel(state, out, *, shape, dtype):
 @kernel_rule(random_integers)
 def random_integers_kernel(state, out, *, shape, low, high, dtype):
     def element(*index):
-        lead, flat = _place(index, shape)
+        lead, flat = _position(index, shape)
         word, = _scalar_words(state, lead, flat, 1)
         return cast_scalar(cast_scalar((word * (high - low)) >> 32, dt.int64) + low, dtype)
     return element
@@ -490,11 +490,11 @@ def gumbel(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike = 
 
 
 def multinomial(input: TensorLike, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
-    """`num_samples` places along the last axis of `input`, each drawn with a chance in proportion to its number.
+    """`num_samples` positions along the last axis of `input`, each drawn with a chance in proportion to its number.
 
     input       : float[.., C], not negative; integers count as float32
     num_samples : int >= 0
-    replacement : bool; False: a place is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
+    replacement : bool; False: a position is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
     seed        : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     out         : int64[.., num_samples]
     raises      : ShapeError for a tensor [], DTypeError for complex numbers, ValueRangeError for another num_samples,

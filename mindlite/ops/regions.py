@@ -2,7 +2,7 @@
 
     roi_align       each cell of a region is the mean of samples, each read between the points of the map (He et al. 2017)
     ps_roi_pooling  each cell is the mean of its own channel over its part of the region (Dai et al. 2016)
-    nms_with_mask   from the best box on, each keeps its place if it does not overlap one that is kept
+    nms_with_mask   from the best box on, each is kept if it does not overlap one that is kept before
 
 Reading between points is separable: a region is rows @ map @ columns, with a small matrix of weights for each axis.
 """
@@ -43,8 +43,8 @@ def _map(name, features, rois, columns):
 
 def _between(start, size, cells, samples, length, dtype):
     """f[R, cells, length]: the weight of each point of an axis in each cell of a region. start, size: f[R, 1]"""
-    place = cast_to(arange(cells * samples), dtype)
-    y = start + (place + 0.5) * size / (cells * samples)
+    position = cast_to(arange(cells * samples), dtype)
+    y = start + (position + 0.5) * size / (cells * samples)
     inside = logical_and(greater_equal(y, -1.0), less_equal(y, length))
     y = expand_dims(clamp(y, 0.0, length - 1), 2)
     weight = maximum(1.0 - abs(y - cast_to(arange(length), dtype)), 0.0)
@@ -114,8 +114,8 @@ def ps_roi_pooling(features: Tensor, rois: Tensor, spatial_scale: float, group_s
         size = maximum(end - start, 0.1) / group_size
         first = clamp(floor(cell * size + start), 0, length)
         last = clamp(ceil((cell + 1.0) * size + start), 0, length)
-        place = cast_to(arange(length), dtype)
-        inside = logical_and(greater_equal(place, expand_dims(first, 2)), less(place, expand_dims(last, 2)))
+        position = cast_to(arange(length), dtype)
+        inside = logical_and(greater_equal(position, expand_dims(first, 2)), less(position, expand_dims(last, 2)))
         return cast_to(inside, dtype), maximum(last - first, 0.0)
     (rows, high), (columns, wide) = part(y0, y1, height), part(x0, x1, width)
     pictures = gather_axis(features, cast_to(rois[:, 0], dt.int32), axis=0)

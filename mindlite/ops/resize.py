@@ -1,7 +1,7 @@
 """Resizing pictures [N, C, H, W] by interpolation: each axis is a product with a matrix of weights, so it is linear.
 
 Rows of the matrix: out[i] = sum_j weights[i, j] x[j], two neighbours for "bilinear", one for "nearest". Boxes of
-pictures, whose places depend on data, are read with gather.
+pictures, whose positions depend on data, are read with gather.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .logic import logical_and, where
 from .structure import swapaxes
 
 
-def _places(n, size, align_corners, half_pixel_centers):
+def _positions(n, size, align_corners, half_pixel_centers):
     """Where the outputs lie among the inputs."""
     i = np.arange(size, dtype=np.float64)
     if align_corners:
@@ -33,32 +33,32 @@ def _places(n, size, align_corners, half_pixel_centers):
 
 def weights_of(mode, n, size, align_corners=False, half_pixel_centers=False):
     """The matrix [size, n] of an axis, float32. raises : ValueRangeError for another mode"""
-    places, made = _places(n, size, align_corners, half_pixel_centers), np.zeros((size, n), np.float32)
+    positions, made = _positions(n, size, align_corners, half_pixel_centers), np.zeros((size, n), np.float32)
     rows = np.arange(size)
     if mode == "nearest":
         if half_pixel_centers:
-            places = np.floor((rows + 0.5) * (n / size))
-        chosen = np.floor(places + 0.5) if align_corners else np.floor(places)
+            positions = np.floor((rows + 0.5) * (n / size))
+        chosen = np.floor(positions + 0.5) if align_corners else np.floor(positions)
         made[rows, np.minimum(chosen.astype(int), n - 1)] = 1
         return made
     if mode == "bicubic":
-        return _cubic(made, (rows + 0.5) * (n / size) - 0.5 if half_pixel_centers else places, half_pixel_centers)
+        return _cubic(made, (rows + 0.5) * (n / size) - 0.5 if half_pixel_centers else positions, half_pixel_centers)
     if mode != "bilinear":
         raise ValueRangeError(f"resize: mode is 'nearest', 'bilinear' or 'bicubic', not {mode!r}")
-    below = np.minimum(np.floor(places).astype(int), n - 1)
-    above, part = np.minimum(below + 1, n - 1), places - below
+    below = np.minimum(np.floor(positions).astype(int), n - 1)
+    above, part = np.minimum(below + 1, n - 1), positions - below
     np.add.at(made, (rows, below), 1 - part)
     np.add.at(made, (rows, above), part)
     return made
 
 
-def _cubic(made, places, half_pixel_centers):
+def _cubic(made, positions, half_pixel_centers):
     """Four points by the cubic of Keys 1981: a = -3/4, points outside are the last one; with half_pixel_centers a = -1/2, and
     points outside do not count."""
     a, n, rows = -0.5 if half_pixel_centers else -0.75, made.shape[1], np.arange(made.shape[0])
-    below = np.floor(places).astype(int)
+    below = np.floor(positions).astype(int)
     for k in range(-1, 3):
-        d, point = np.abs(places - below - k), below + k
+        d, point = np.abs(positions - below - k), below + k
         near, far = ((a + 2) * d - (a + 3)) * d * d + 1, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
         weight = np.where(d <= 1, near, far)
         if half_pixel_centers:
@@ -115,10 +115,10 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
     def read(row, column):
         return x[chosen, reshape(row, shape=(count, -1, 1)), reshape(column, shape=(count, 1, -1))]
     if method == "nearest":
-        out = read(*[cast(floor(places + 0.5), dtype=dt.int32) for places in (rows, columns)])
+        out = read(*[cast(floor(positions + 0.5), dtype=dt.int32) for positions in (rows, columns)])
     else:
-        (top, bottom), (left, right) = ([cast(end(places), dtype=dt.int32) for end in (floor, ceil)]
-                                        for places in (rows, columns))
+        (top, bottom), (left, right) = ([cast(end(positions), dtype=dt.int32) for end in (floor, ceil)]
+                                        for positions in (rows, columns))
         down = reshape(rows - floor(rows), shape=(count, -1, 1, 1))
         across = reshape(columns - floor(columns), shape=(count, 1, -1, 1))
         upper = read(top, left) + (read(top, right) - read(top, left)) * across
@@ -129,7 +129,7 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
 
 
 def _along(first, last, n, size):
-    """(the places of `size` points from each box's first to last, kept inside an axis of n; where they were inside)."""
+    """(the positions of `size` points from each box's first to last, kept inside an axis of n; where they were inside)."""
     first, last = (reshape(end, shape=(-1, 1)) * (n - 1) for end in (first, last))
-    places = first + (last - first) * (arange(size) / (size - 1)) if size > 1 else (first + last) * 0.5
-    return clamp(places, 0, n - 1), logical_and(places >= 0, places <= n - 1)
+    positions = first + (last - first) * (arange(size) / (size - 1)) if size > 1 else (first + last) * 0.5
+    return clamp(positions, 0, n - 1), logical_and(positions >= 0, positions <= n - 1)

@@ -30,7 +30,7 @@ def tensor_scatter_add(input_x, indices, updates):
 
 
 def tensor_scatter_sub(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """input_x less the updates at the places of `indices`; where a place occurs twice, both are subtracted.
+    """input_x less the updates at the positions of `indices`; where a position occurs twice, both are subtracted.
 
     input_x : Tensor of any dtype
     indices : int[.., K], each row the first K indices of a slice
@@ -50,13 +50,13 @@ def tensor_scatter_update(input_x, indices, updates):
 def _one_by_one(x, indices, updates, combine):
     x, indices, updates = _operands(x, indices, updates)
     for i in range(indices.shape[0]):
-        place = indices[i:i + 1]
-        x = scatter_nd_update(x, place, combine(gather_nd(x, place), updates[i:i + 1]))
+        position = indices[i:i + 1]
+        x = scatter_nd_update(x, position, combine(gather_nd(x, position), updates[i:i + 1]))
     return x
 
 
 def tensor_scatter_mul(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """input_x multiplied by the updates at the places of `indices`; where a place occurs twice, by both.
+    """input_x multiplied by the updates at the positions of `indices`; where a position occurs twice, by both.
 
     input_x : Tensor of any dtype
     indices : int[.., K], each row the first K indices of a slice
@@ -67,7 +67,7 @@ def tensor_scatter_mul(input_x: TensorLike, indices: TensorLike, updates: Tensor
 
 
 def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """input_x divided by the updates at the places of `indices`; where a place occurs twice, by both.
+    """input_x divided by the updates at the positions of `indices`; where a position occurs twice, by both.
 
     input_x : Tensor of any dtype
     indices : int[.., K], each row the first K indices of a slice
@@ -78,7 +78,7 @@ def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: Tensor
 
 
 def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """The larger of input_x and the updates at the places of `indices`; where a place occurs twice, the largest.
+    """The larger of input_x and the updates at the positions of `indices`; where a position occurs twice, the largest.
 
     input_x : Tensor of any dtype but complex
     indices : int[.., K], each row the first K indices of a slice
@@ -90,7 +90,7 @@ def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: Tensor
 
 
 def tensor_scatter_min(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
-    """The smaller of input_x and the updates at the places of `indices`; where a place occurs twice, the smallest.
+    """The smaller of input_x and the updates at the positions of `indices`; where a position occurs twice, the smallest.
 
     input_x : Tensor of any dtype but complex
     indices : int[.., K], each row the first K indices of a slice

@@ -44,8 +44,8 @@ def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segme
     num_segments = as_size("unsorted_segment_sum", num_segments)
     rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids, num_segments)
     inside = logical_and(greater_equal(ids, 0), less(ids, num_segments))
-    places = reshape(where(inside, ids, num_segments), shape=(-1, 1))
-    made = tensor_scatter_add(zeros((num_segments + 1, *rest), dtype_of(rows)), places, rows)
+    positions = reshape(where(inside, ids, num_segments), shape=(-1, 1))
+    made = tensor_scatter_add(zeros((num_segments + 1, *rest), dtype_of(rows)), positions, rows)
     return made[:num_segments]
 
 

@@ -24,7 +24,7 @@ from .structure import pad, pad_constant, stack
 
 
 def _window(name, length, periodic, dtype, shape):
-    """shape(t) for the places t in [0, 1] of a window; periodic: of one that is longer by one, without its end."""
+    """shape(t) for the positions t in [0, 1] of a window; periodic: of one that is longer by one, without its end."""
     length = as_size(name, length.item() if hasattr(length, "item") else length)
     if length < 0:
         raise ValueRangeError(f"{name}: the length is not negative", note=f"{length}")
@@ -134,8 +134,8 @@ def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int |
     if x.shape[-1] < n_fft or hop < 1 or not 0 < width <= n_fft:
         raise ValueRangeError("stft: no piece fits", note=f"n {x.shape[-1]}, n_fft {n_fft}, hop {hop}, window {width}")
     count = (x.shape[-1] - n_fft) // hop + 1
-    places = reshape(arange(count), shape=(-1, 1)) * hop + arange(n_fft)
-    pieces = gather_axis(x, places, axis=x.ndim - 1)
+    positions = reshape(arange(count), shape=(-1, 1)) * hop + arange(n_fft)
+    pieces = gather_axis(x, positions, axis=x.ndim - 1)
     if window is not None or width < n_fft:
         shape = ones((width,)) if window is None else as_operand(window)
         before = (n_fft - width) // 2

@@ -1,4 +1,4 @@
-"""What sorting finds: places in sorted rows, the different elements of a vector in a result of its own length."""
+"""What sorting finds: positions in sorted rows, the different elements of a vector in a result of its own length."""
 from __future__ import annotations
 
 from typing import Any
@@ -55,14 +55,14 @@ def unique_with_pad(x: Tensor, pad_num: float) -> Any:
     ranked = gather_axis(x, order, axis=0)
     new = cast(concat((ones((1,), dt.bool_), not_equal(ranked[1:], ranked[:-1])), 0)[:count], dtype=dt.int64)
     group = cumsum(new, 0) - 1                                      # of each element in sorted order
-    places, many = arange(count), reduce_sum(new, axis=0, keepdims=False)
-    first = where(places < many, _put(zeros((count,), dt.int64), group, where(equal(new, 1), order, 0)), count)
+    positions, many = arange(count), reduce_sum(new, axis=0, keepdims=False)
+    first = where(positions < many, _put(zeros((count,), dt.int64), group, where(equal(new, 1), order, 0)), count)
     appearance = argsort(first)
-    rank = _put(zeros((count,), dt.int64), appearance, places)      # of each group
+    rank = _put(zeros((count,), dt.int64), appearance, positions)      # of each group
     index = _put(zeros((count,), dt.int64), order, gather_axis(rank, group, axis=0))
     found = gather_axis(concat((x, x[:1]), 0), gather_axis(first, appearance, axis=0), axis=0)
-    return where(places < many, found, cast_to(as_operand(pad_num), dtype_of(x))), cast(index, dtype=dt.int32)
+    return where(positions < many, found, cast_to(as_operand(pad_num), dtype_of(x))), cast(index, dtype=dt.int32)
 
 
-def _put(base, places, values):
-    return scatter_elements_add(base, places, values, axis=0)
+def _put(base, positions, values):
+    return scatter_elements_add(base, positions, values, axis=0)

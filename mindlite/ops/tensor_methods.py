@@ -339,7 +339,7 @@ def _scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
 
     input  : Tensor of any dtype
     axis   : int
-    index  : int[...] of as many axes as input, along the others not larger; where a place occurs twice, the last src counts
+    index  : int[...] of as many axes as input, along the others not larger; where a position occurs twice, the last src counts
     src    : number, or Tensor that broadcasts to the shape of index; it is converted to the dtype of input
     raises : DTypeError for an index that is no integer, IndexRangeError for one outside, ShapeError
     """
@@ -519,12 +519,12 @@ for _name, _function in {"copy_": _copy_, "zero_": _zero_, "normal_": _normal_, 
 
 
 def _index_put(input: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
-    """`input` with `values` at the places that `indices` name, as input[indices] = values puts them.
+    """`input` with `values` at the positions that `indices` name, as input[indices] = values puts them.
 
     input      : Tensor of any dtype
     indices    : tuple of int[...], one for each of the first axes, broadcast together; of bool[...] where not accumulated
-    values     : number, or Tensor that broadcasts to the places; it is converted to the dtype of input
-    accumulate : bool; True: values are added to what is there, all of them where a place occurs twice
+    values     : number, or Tensor that broadcasts to the positions; it is converted to the dtype of input
+    accumulate : bool; True: values are added to what is there, all of them where a position occurs twice
     raises     : ArgumentError where indices are no tuple or list, DTypeError for those of another dtype, IndexRangeError and
                  ShapeError
     """
@@ -532,9 +532,9 @@ def _index_put(input: Tensor, indices: Any, values: Any, accumulate: bool = Fals
         raise ArgumentError(f"index_put: indices are a tuple of Tensors, not {type(indices).__name__}")
     if not accumulate:
         return setitem(input, tuple(indices), values)
-    places = structure.stack(structure.broadcast_tensors(*indices), -1)
-    return lookup.tensor_scatter_add(input, places, broadcast_to(cast_to(as_operand(values), input.dtype), shape=tuple(
-        places.shape[:-1]) + tuple(input.shape[places.shape[-1]:])))
+    positions = structure.stack(structure.broadcast_tensors(*indices), -1)
+    return lookup.tensor_scatter_add(input, positions, broadcast_to(cast_to(as_operand(values), input.dtype), shape=tuple(
+        positions.shape[:-1]) + tuple(input.shape[positions.shape[-1]:])))
 
 
 method("index_put", _index_put)
@@ -543,7 +543,7 @@ method("index_put", _index_put)
 # ---------------------------------------------------------------- what families that are imported later have
 
 class _Later:
-    """A method that is a function of a family that is imported when the method is used or looked at; then it takes this place."""
+    """A method that is a function of a family that is imported when the method is used or looked at; then it takes its place."""
 
     def __init__(self, name, make):
         self.name, self.make = name, make
@@ -569,8 +569,8 @@ def _itemset(self, *args):
     """This Tensor with one element replaced: x.itemset(value) of the one it has, x.itemset(7, value) in row-major order, or
     x.itemset((0, 1), value).
 
-    args   : the place, an int or a tuple of ints, and the value, a number or a Tensor []
-    raises : ArgumentError without a value, IndexRangeError for a place outside
+    args   : the position, an int or a tuple of ints, and the value, a number or a Tensor []
+    raises : ArgumentError without a value, IndexRangeError for a position outside
     """
     if not 1 <= len(args) <= 2:
         raise ArgumentError("itemset: takes a place and a value", note=f"{len(args)} arguments were given")
@@ -668,14 +668,14 @@ def _to(self, *args, device=None, dtype=None, non_blocking=False, copy=False):
             dtype = wanted
         elif wanted is not None:
             raise ArgumentError(f"Tensor.to: takes a device and a dtype, a dtype or a Tensor, not {args!r}")
-    place = None if device is None else device_named(device, "Tensor.to")
+    target = None if device is None else device_named(device, "Tensor.to")
     out = self if dtype is None else cast(self, dtype=dtype)
-    if place is not None and isinstance(out, Tensor) and out.device_of != place:
+    if target is not None and isinstance(out, Tensor) and out.device_of != target:
         watches = getattr(current_interpreter(), "watches", None)
         if watches is not None and watches(out):
             raise DeviceError("Tensor.to: gradients of single operators do not go from one device to another",
                               hint="move it before the gradient is made, or compile the function: ms.jit")
-        out = out.moved_to(place)
+        out = out.moved_to(target)
     return identity(out) if copy and out is self else out
 
 

@@ -1,6 +1,6 @@
-"""The reverse of max pooling: values go back to the places their windows gave, zeros elsewhere; and power-mean pooling.
+"""The reverse of max pooling: values go back to the positions their windows gave, zeros elsewhere; and power-mean pooling.
 
-    values, places = max_pool2d(x, 2, return_indices=True);    max_unpool2d(values, places, 2)
+    values, positions = max_pool2d(x, 2, return_indices=True);    max_unpool2d(values, positions, 2)
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .nn_pool import avg_pool1d, avg_pool2d
 def _unpool(name, x, indices, axes, kernel_size, stride, padding, output_size):
     x, indices = as_operand(x), as_operand(indices)
     if x.ndim not in (axes + 1, axes + 2) or tuple(indices.shape) != tuple(x.shape):
-        raise ShapeError(f"{name}: values and places of {axes + 1} or {axes + 2} axes are wanted, of one shape",
+        raise ShapeError(f"{name}: values and positions of {axes + 1} or {axes + 2} axes are wanted, of one shape",
                          note=f"x: {list(x.shape)}, indices: {list(indices.shape)}")
     kernel, step, ends = (tuple(v) if isinstance(v, (tuple, list)) else (v,) * axes
                           for v in (kernel_size, stride or kernel_size, padding))
@@ -30,46 +30,46 @@ def _unpool(name, x, indices, axes, kernel_size, stride, padding, output_size):
     plane = 1
     for n in sizes:
         plane = plane * n
-    places = bounded_indices(reshape(indices, shape=lead + (-1,)), what=f"{name}: place", low=0, high=plane)
-    out = tensor_scatter_elements(zeros(lead + (plane,), dtype_of(x)), places, reshape(x, shape=lead + (-1,)), len(lead))
+    positions = bounded_indices(reshape(indices, shape=lead + (-1,)), what=f"{name}: position", low=0, high=plane)
+    out = tensor_scatter_elements(zeros(lead + (plane,), dtype_of(x)), positions, reshape(x, shape=lead + (-1,)), len(lead))
     return reshape(out, shape=lead + sizes)
 
 
 def max_unpool1d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
-    """Values put back at the places that max pooling gave, in a line of zeros. Where a place occurs twice, one of the values
+    """Values put back at the positions from max pooling, in a line of zeros. Where a position occurs twice, one of the values
     stays.
 
-    x           : Tensor [N, C, L] or [C, L];     indices : int like x, places in the line
+    x           : Tensor [N, C, L] or [C, L];     indices : int like x, positions in the line
     kernel_size : int;     stride : int, None for kernel_size;     padding : int: those of the pooling, which give the size
     output_size : (L,), the size, or None for (L - 1) * stride - 2 * padding + kernel_size
-    raises      : ShapeError for other shapes, IndexRangeError for a place outside, DTypeError for indices that are no integers
+    raises      : ShapeError for other shapes, IndexRangeError for a position outside, DTypeError for indices that are no integers
     """
     return _unpool("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
 
 
 def max_unpool2d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
-    """Values put back at the places that max pooling gave, in a plane of zeros. Where a place occurs twice, one of the values
+    """Values put back at the positions from max pooling, in a plane of zeros. Where a position occurs twice, one of the values
     stays.
 
-    x           : Tensor [N, C, H, W] or [C, H, W];     indices : int like x, places h * W + w in the plane
+    x           : Tensor [N, C, H, W] or [C, H, W];     indices : int like x, positions h * W + w in the plane
     kernel_size : int or two;     stride : the same, None for kernel_size;     padding : the same: those of the pooling
     output_size : (H, W), or None for (n - 1) * stride - 2 * padding + kernel_size along each axis
-    raises      : ShapeError for other shapes, IndexRangeError for a place outside, DTypeError for indices that are no integers
+    raises      : ShapeError for other shapes, IndexRangeError for a position outside, DTypeError for indices that are no integers
     """
     return _unpool("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
-    """Values put back at the places that max pooling gave, in a volume of zeros. Where a place occurs twice, one of the values
+    """Values put back at the positions from max pooling, in a volume of zeros. Where a position occurs twice, one of the values
     stays.
 
-    x           : Tensor [N, C, D, H, W] or [C, D, H, W];     indices : int like x, places (d * H + h) * W + w in the volume
+    x           : Tensor [N, C, D, H, W] or [C, D, H, W];     indices : int like x, positions (d * H + h) * W + w in the volume
     kernel_size : int or three;     stride : the same, None for kernel_size;     padding : the same: those of the pooling
     output_size : (D, H, W), or None for (n - 1) * stride - 2 * padding + kernel_size along each axis
-    raises      : ShapeError for other shapes, IndexRangeError for a place outside, DTypeError for indices that are no integers
+    raises      : ShapeError for other shapes, IndexRangeError for a position outside, DTypeError for indices that are no integers
     """
     return _unpool("max_unpool3d", x, indices, 3, kernel_size, stride, padding, output_size)
 

@@ -86,8 +86,8 @@ class ActorPlan:
         found.order, found.busy = {stage: [] for stage in stages}, dict.fromkeys(stages, 0.0)
         spans: dict = {name: [] for name in credits}
         while True:
-            able = [(max([clock[a.stage], *[ready[n][0] for n in a.takes], *[free[n][0] for n in a.gives]]), -place, a)
-                    for place, a in enumerate(self.actors)
+            able = [(max([clock[a.stage], *[ready[n][0] for n in a.takes], *[free[n][0] for n in a.gives]]), -position, a)
+                    for position, a in enumerate(self.actors)
                     if done[a.name] < a.times and all(ready[n] for n in a.takes) and all(free[n] for n in a.gives)]
             if not able:
                 break

@@ -26,9 +26,9 @@ class Mesh:
 
     def coordinates(self, rank):
         """Where a rank stands, one number for each axis."""
-        place, found = self.ranks.index(rank), []
+        position, found = self.ranks.index(rank), []
         for size in reversed(self.shape):
-            place, at = divmod(place, size)
+            position, at = divmod(position, size)
             found.append(at)
         return tuple(reversed(found))
 
@@ -162,7 +162,7 @@ class Layout:
         count = math.prod(device_matrix)
         ranks = tuple(range(count)) if rank_list is None else tuple(rank_list)
         if len(ranks) != count or len(set(ranks)) != count:
-            raise ValueRangeError(f"Layout: a mesh of {count} places wants as many different ranks, not {list(ranks)}")
+            raise ValueRangeError(f"Layout: a mesh of {count} positions wants as many different ranks, not {list(ranks)}")
         if max(ranks) >= engine().size:
             raise ValueRangeError(f"Layout: a mesh of {count} ranks, and there are {engine().size}",
                                   hint=f"mpirun -n {count}; communication.init() comes first")
@@ -177,8 +177,8 @@ class Layout:
                     raise ValueRangeError(f"Layout: {name!r} is " + ("used twice" if name in seen else "no axis of the mesh"),
                                           hint=f"the axes: {', '.join(self.mesh.names)}, or 'None'")
                 seen.add(name) if name != "None" else None
-            places = [self.mesh.names.index(name) for name in names if name != "None"]
-            if places != sorted(places):
+            positions = [self.mesh.names.index(name) for name in names if name != "None"]
+            if positions != sorted(positions):
                 raise ValueRangeError(f"Layout: {entry!r} has the inner axis of the mesh before the outer one",
                                       hint=f"in the order {', '.join(self.mesh.names)}")
         made.mesh, made.tensor_map = self.mesh, tuple(tensor_map)

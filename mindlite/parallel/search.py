@@ -67,13 +67,13 @@ def cheapest(sizes, factors, limit=LIMIT):
 def _added(tables, name, sizes):
     """(the other variables, the sum of the tables with the axis of `name` last)."""
     others = tuple(dict.fromkeys(other for names, _ in tables for other in names if other != name))
-    place = {other: i for i, other in enumerate((*others, name))}
+    position = {other: i for i, other in enumerate((*others, name))}
     total = np.zeros([sizes[other] for other in (*others, name)])
     for names, costs in tables:
-        order = sorted(range(len(names)), key=lambda i: place[names[i]])
-        shape = [1] * len(place)
+        order = sorted(range(len(names)), key=lambda i: position[names[i]])
+        shape = [1] * len(position)
         for i in order:
-            shape[place[names[i]]] = sizes[names[i]]
+            shape[position[names[i]]] = sizes[names[i]]
         total = total + costs.transpose(order).reshape(shape)
     return others, total
 

@@ -107,7 +107,7 @@ def test_a_line_is_followed_from_graph_to_kernel(step):
     assert "batch_matmul(" in line.graph and "= tanh(" in line.graph and "reduce_sum" not in line.graph
     assert "(grad)" in line.gradient and "batch_matmul(" in line.gradient
     assert len(line.kernels) == 1 and "tanh(" in line.kernels[0]
-    number = int(line.place.rpartition(":")[2])
+    number = int(line.location.rpartition(":")[2])
     assert debug.line(step, number, file="test_debug.py") == line
     assert line.graph in str(line)
     with pytest.raises(ArgumentError, match="nothing was made from line 100000"):
@@ -178,7 +178,7 @@ def test_view_writes_one_page_that_needs_nothing_else(step, tmp_path):
 def test_rows_of_code_know_the_place_they_come_from(step):
     page = Page("x")
     page.code("graph", debug.ir(step, "optimise"))
-    places = re.findall(r'data-place="(test_debug.py:\d+)"', page.html())
+    places = re.findall(r'data-location="(test_debug.py:\d+)"', page.html())
     assert len(set(places)) == 2 and len(places) == len(step.graph("optimise").nodes)
 
 

@@ -79,7 +79,7 @@ def test_axes_that_are_not_like_the_argument_are_an_error(mapped, make, axes):
 
 
 def test_arguments_are_named_by_their_places():
-    with pytest.raises(ArgumentError, match="in_axes names the arguments by their places"):
+    with pytest.raises(ArgumentError, match="in_axes names the arguments by their positions"):
         ms.vmap(lambda d: d["a"], {"a": 0})
 
 

@@ -336,8 +336,8 @@ class CyclicLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         cycle = ops.floor(1 + self.last_epoch / self.total_size)
-        place = 1 + self.last_epoch / self.total_size - cycle
-        height = ops.where(place <= self.up_share, place / self.up_share, (place - 1) / (self.up_share - 1))
+        position = 1 + self.last_epoch / self.total_size - cycle
+        height = ops.where(position <= self.up_share, position / self.up_share, (position - 1) / (self.up_share - 1))
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         return [low + (high - low) * height * scale for low, high in zip(self._lows, self.max_lrs)]
 

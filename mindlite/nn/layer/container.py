@@ -20,7 +20,7 @@ def _checked(owner: Cell, cell: Any) -> Any:
 
 
 class _Row(Cell):
-    """What SequentialCell and CellList share: children in a row, named "0", "1", .. by their place."""
+    """What SequentialCell and CellList share: children in a row, named "0", "1", .. by their position."""
 
     def _set_row(self, named: Iterable[tuple[str, Cell]]) -> None:
         """Make `named`, [(name, Cell)], the children. A child that changes its name has its parameters renamed.
@@ -28,14 +28,14 @@ class _Row(Cell):
         The path of this Cell in a larger one is read off the names of the parameters that it has already.
         """
         prefix = self._outer_prefix()
-        places = {id(cell): name for name, cell in self._cells.items()}
+        positions = {id(cell): name for name, cell in self._cells.items()}
         for name in list(self._cells):
             del self.__dict__[name]
         self._cells.clear()
         for name, cell in named:
-            if self._auto_prefix and places.get(id(cell)) != name:
+            if self._auto_prefix and positions.get(id(cell)) != name:
                 cell.update_parameters_name(f"{prefix}{name}.")
-            places.setdefault(id(cell), name)
+            positions.setdefault(id(cell), name)
             self._cells[name] = self.__dict__[name] = cell
         self.cell_list = tuple(self._cells.values())
 
@@ -48,7 +48,7 @@ class _Row(Cell):
     def _set_cells(self, cells: Iterable[Cell]) -> None:
         self._set_row([(str(number), _checked(self, cell)) for number, cell in enumerate(cells)])
 
-    def _place(self, index: Any) -> int:
+    def _position(self, index: Any) -> int:
         if isinstance(index, bool) or not hasattr(index, "__index__"):
             raise ArgumentError(f"{type(self).__name__}: an index is an int or a slice, not {type(index).__name__}")
         index = index.__index__()
@@ -70,12 +70,12 @@ class _Row(Cell):
             made: Any = type(self)
             return made(OrderedDict(list(self._cells.items())[index]) if self._keeps_names()
                         else list(self._cells.values())[index])
-        return list(self._cells.values())[self._place(index)]
+        return list(self._cells.values())[self._position(index)]
 
     def __setitem__(self, index: int, cell: Cell) -> None:
         named = list(self._cells.items())
-        place = self._place(index)
-        named[place] = (named[place][0], _checked(self, cell))
+        position = self._position(index)
+        named[position] = (named[position][0], _checked(self, cell))
         self._set_row(named)
 
     def __delitem__(self, index: int | slice) -> None:
@@ -83,7 +83,7 @@ class _Row(Cell):
         if isinstance(index, slice):
             del named[index]
         else:
-            del named[self._place(index)]
+            del named[self._position(index)]
         if self._keeps_names():
             self._set_row(named)
         else:
@@ -98,10 +98,10 @@ class _Row(Cell):
         return self
 
     def insert(self, index: int, cell: Cell) -> None:
-        """Put `cell` before place `index`, in [-len, len]. raises : IndexRangeError"""
-        place = len(self) if index == len(self) else self._place(index)
+        """Put `cell` before position `index`, in [-len, len]. raises : IndexRangeError"""
+        position = len(self) if index == len(self) else self._position(index)
         cells = list(self._cells.values())
-        self._set_cells([*cells[:place], _checked(self, cell), *cells[place:]])
+        self._set_cells([*cells[:position], _checked(self, cell), *cells[position:]])
 
 
 class SequentialCell(_Row):

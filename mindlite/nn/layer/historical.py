@@ -101,7 +101,7 @@ class Triu(Cell):
 
 
 class Roll(Cell):
-    """`ops.roll`: elements move by `shift` places along `axis`, the last ones to the front. shift, axis : int or tuple"""
+    """`ops.roll`: elements move by `shift` positions along `axis`, the last ones to the front. shift, axis : int or tuple"""
 
     def __init__(self, shift: Ints, axis: Ints) -> None:
         super().__init__()

@@ -88,7 +88,7 @@ class _Similarity(Cell):
         return ops.conv2d(x, window, groups=channels)
 
     def terms(self, img1: Tensor, img2: Tensor, max_val: float) -> tuple[Tensor, Tensor]:
-        """(l * c * s, c * s), the means over places: f32[N, C] each."""
+        """(l * c * s, c * s), the means over positions: f32[N, C] each."""
         c1, c2 = (self.k1 * max_val) ** 2, (self.k2 * max_val) ** 2
         mean1, mean2 = self.blurred(img1), self.blurred(img2)
         product, squares = mean1 * mean2, ops.square(mean1) + ops.square(mean2)

@@ -58,7 +58,7 @@ class MaxPool2d(_Pool):
     """The maximum of each window; padding counts as -inf.
 
     kernel_size, stride, padding, dilation : int or two
-    return_indices : give (maxima, their places h * W + w in the plane) too
+    return_indices : give (maxima, their positions h * W + w in the plane) too
     x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
     data_format : str with the channels on axis 1, as "NCHW"
     pad_mode : "same", "valid" or "pad"
@@ -87,7 +87,7 @@ class MaxPool1d(MaxPool2d):
     pad_mode : "same", "valid" or "pad"
     padding : int or a tuple, with pad_mode "pad" only
     ceil_mode : bool: sizes are rounded up
-    return_indices : bool: give the places of the maxima too
+    return_indices : bool: give the positions of the maxima too
     """
     axes = 1
 
@@ -148,7 +148,7 @@ class MaxPool3d(_VolumePool):
     """The maximum of each window of x : [N, C, D, H, W] or [C, D, H, W]; padding counts as -inf.
 
     kernel_size, stride, padding, dilation : int or three
-    return_indices : give (maxima, their places (d * H + h) * W + w in the volume) too
+    return_indices : give (maxima, their positions (d * H + h) * W + w in the volume) too
     pad_mode : "same", "valid" or "pad"
     ceil_mode : bool: sizes are rounded up
     """
@@ -248,7 +248,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
 class AdaptiveMaxPool1d(_AdaptivePool):
     """The axis cut into output_size parts, each replaced by its maximum; x : [N, C, L] or [C, L].
 
-    return_indices : bool: give the places of the maxima too
+    return_indices : bool: give the positions of the maxima too
     """
     function = staticmethod(ops.adaptive_max_pool1d)
 
@@ -257,7 +257,7 @@ class AdaptiveMaxPool1d(_AdaptivePool):
 
 
 class AdaptiveMaxPool2d(_AdaptivePool):
-    """The plane cut into output_size parts, each replaced by its maximum; with return_indices also their places.
+    """The plane cut into output_size parts, each replaced by its maximum; with return_indices also their positions.
 
     x : [N, C, H, W] or [C, H, W];   raises : ShapeError for other ranks
     """
@@ -268,7 +268,7 @@ class AdaptiveMaxPool2d(_AdaptivePool):
 
 
 class AdaptiveMaxPool3d(_AdaptivePool):
-    """The volume cut into output_size parts, each replaced by its maximum; with return_indices also their places.
+    """The volume cut into output_size parts, each replaced by its maximum; with return_indices also their positions.
 
     output_size : int or three; None keeps that axis;   return_indices : bool
     x : [N, C, D, H, W] or [C, D, H, W]
@@ -283,7 +283,7 @@ class FractionalMaxPool2d(Cell):
     """Maxima of windows whose steps are drawn; see ops.fractional_max_pool2d.
 
     kernel_size, output_size : int or two; output_ratio : float or two in (0, 1), where output_size is None
-    return_indices : give (maxima, their places h * W + w) too
+    return_indices : give (maxima, their positions h * W + w) too
     _random_samples : float[N, C, 2] in [0, 1), or None: drawn at each call
     x              : [N, C, H, W] or [C, H, W]
     """
@@ -302,7 +302,7 @@ class FractionalMaxPool3d(FractionalMaxPool2d):
     """As FractionalMaxPool2d for [N, C, D, H, W] or [C, D, H, W]; see ops.fractional_max_pool3d.
 
     kernel_size, output_size : int or three; output_ratio : float or three in (0, 1), where output_size is None
-    return_indices : bool: give (maxima, their places) too
+    return_indices : bool: give (maxima, their positions) too
     _random_samples : float[N, C, 3] in [0, 1), or None: drawn at each call
     """
 

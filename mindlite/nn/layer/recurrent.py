@@ -151,14 +151,14 @@ class _Recurrent(Cell):
             raise ValueRangeError(f"{owner}: dropout {dropout} is outside [0, 1)")
         self.dropout = float(dropout)
         directions = ("", "_reverse") if bidirectional else ("",)
-        places = [(layer, direction) for layer in range(num_layers) for direction in directions]
+        positions = [(layer, direction) for layer in range(num_layers) for direction in directions]
         params = [_parameters(self.gates, hidden_size * len(directions) if layer else input_size, hidden_size, has_bias, dtype)
-                  for layer, _ in places]
+                  for layer, _ in positions]
         kinds = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
         for kind, those in zip(kinds, zip(*params)):         # all of a kind, then the next: MindSpore's order
-            for (layer, direction), param in zip(places, those):
+            for (layer, direction), param in zip(positions, those):
                 setattr(self, f"{kind}_l{layer}{direction}", param)
-        self.param_names = tuple(tuple(f"{kind}_l{layer}{direction}" for kind in kinds) for layer, direction in places)
+        self.param_names = tuple(tuple(f"{kind}_l{layer}{direction}" for kind in kinds) for layer, direction in positions)
         self.directions = len(directions)
 
     def _weights(self, number: int) -> list:

@@ -135,7 +135,7 @@ class MultiheadAttention(Cell):
 
 
 def as_added(mask: Tensor, dtype: dt.DType, extra: int = 0) -> Tensor:
-    """A mask as numbers to be added to scores: -inf where a bool mask is True; `extra` open places at the end."""
+    """A mask as numbers to be added to scores: -inf where a bool mask is True; `extra` open positions at the end."""
     if mask.dtype is dt.bool_:
         mask = ops.where(mask, float("-inf"), ops.zeros(mask.shape, dtype))
     if extra:

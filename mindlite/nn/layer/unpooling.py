@@ -20,7 +20,7 @@ class _MaxUnpool(Cell):
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
     def construct(self, x: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """The values x at their places, zeros elsewhere."""
+        """The values x at their positions, zeros elsewhere."""
         return self.unpool(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 

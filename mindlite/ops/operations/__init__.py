@@ -2,12 +2,12 @@
 from typing import TYPE_CHECKING
 
 from . import array_ops, communication_ops, gradient_ops, linalg_ops, math_ops, nn_ops, optimiser_ops, picture_ops  # noqa: F401
-from . import places_ops, region_ops, sequence_ops, special_ops  # noqa: F401
+from . import positions_ops, region_ops, sequence_ops, special_ops  # noqa: F401
 from .define import OPERATIONS, Operation, prim_attr_register  # noqa: F401
 
 globals().update(OPERATIONS)
 for _module in (array_ops, communication_ops, gradient_ops, linalg_ops, math_ops, nn_ops, optimiser_ops, picture_ops,
-                places_ops, region_ops, sequence_ops, special_ops):
+                positions_ops, region_ops, sequence_ops, special_ops):
     globals().update({name: value for name, value in vars(_module).items()
                       if isinstance(value, type) and issubclass(value, Operation)})
 

@@ -275,7 +275,7 @@ def ApplyGradientDescent(variable, alpha, delta):
 
 @operation
 def MaxPoolWithArgmax(x, *, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
-    """(the largest element of each window, its place in the plane)"""
+    """(the largest element of each window, its position in the plane)"""
     _layout("MaxPoolWithArgmax", data_format)
     return max_pool2d(x, _pair(kernel_size), _pair(strides), return_indices=True, pad_mode=pad_mode.lower())
 
@@ -351,6 +351,6 @@ def AvgPool3D(x, *, kernel_size=1, strides=1, pad_mode="valid", pad=0, ceil_mode
 @operation
 def MaxPool3DWithArgmax(x, *, ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format="NCDHW",
                         argmax_type=dt.int64):
-    """(the maximum of each window of x[N, C, D, H, W], its place)."""
-    values, places = max_pool3d(x, ksize, strides, pads, dilation, ceil_mode, True)
-    return values, cast(places, dtype=argmax_type)
+    """(the maximum of each window of x[N, C, D, H, W], its position)."""
+    values, positions = max_pool3d(x, ksize, strides, pads, dilation, ceil_mode, True)
+    return values, cast(positions, dtype=argmax_type)

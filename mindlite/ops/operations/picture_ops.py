@@ -1,4 +1,4 @@
-"""Pictures, windows and channels as classes: pooling with places, sampling, dropout of channels, layouts."""
+"""Pictures, windows and channels as classes: pooling with positions, sampling, dropout of channels, layouts."""
 from ...common import dtype as dt
 from ...common.errors import ValueRangeError
 from .. import (adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool2d, adaptive_max_pool3d, cast, dropout2d, dropout3d,
@@ -25,21 +25,21 @@ def AdaptiveAvgPool3D(x, *, output_size):
 
 @operation
 def AdaptiveMaxPool2D(x, *, output_size):
-    """(the largest element of each part of a plane, its place)"""
+    """(the largest element of each part of a plane, its position)"""
     return adaptive_max_pool2d(x, output_size, True)
 
 
 @operation
 def AdaptiveMaxPool3D(x, output_size):
-    """(the largest element of each part of a volume, its place)"""
+    """(the largest element of each part of a volume, its position)"""
     return adaptive_max_pool3d(x, tuple(as_operand(output_size).tolist()), True)
 
 
 @operation
 def MaxPoolWithArgmaxV2(x, *, kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False, argmax_type=dt.int64):
-    """(the largest element of each window of x[N, C, H, W], its place in the plane)"""
-    values, places = max_pool2d(x, kernel_size, strides, pads, dilation, True, ceil_mode)
-    return values, cast(places, dtype=argmax_type)
+    """(the largest element of each window of x[N, C, H, W], its position in the plane)"""
+    values, positions = max_pool2d(x, kernel_size, strides, pads, dilation, True, ceil_mode)
+    return values, cast(positions, dtype=argmax_type)
 
 
 @operation

@@ -36,14 +36,14 @@ def _channels_first(name, data_format, wanted):
 
 @operation
 def FractionalMaxPoolWithFixedKsize(input, random_samples, *, ksize, output_shape, data_format="NCHW"):
-    """(maxima, their places); see fractional_max_pool2d."""
+    """(maxima, their positions); see fractional_max_pool2d."""
     _channels_first("FractionalMaxPoolWithFixedKsize", data_format, "NCHW")
     return fractional_max_pool2d(input, ksize, output_shape, None, True, random_samples)
 
 
 @operation
 def FractionalMaxPool3DWithFixedKsize(input, random_samples, *, ksize, output_shape, data_format="NCDHW"):
-    """(maxima, their places); see fractional_max_pool3d."""
+    """(maxima, their positions); see fractional_max_pool3d."""
     _channels_first("FractionalMaxPool3DWithFixedKsize", data_format, "NCDHW")
     return fractional_max_pool3d(input, ksize, output_shape, None, True, random_samples)
 

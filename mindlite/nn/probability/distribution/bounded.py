@@ -1,6 +1,6 @@
 """Continuous distributions on a half line or an interval: outside of it the density is 0.
 
-Formulas are taken at a place inside where `value` is outside, so that gradients are 0 there and not NaN.
+Formulas are taken at a position inside where `value` is outside, so that gradients are 0 there and not NaN.
 source : Johnson, Kotz, Balakrishnan 1994 and 1995, "Continuous univariate distributions"
 """
 import math
@@ -17,7 +17,7 @@ from .real_line import HALF_LOG_2PI, log_normal_cdf, open_uniform
 
 
 def within(support: Tensor, value: Tensor, inner: Tensor | float, formula: Callable[[Tensor], Tensor], outside: float) -> Tensor:
-    """formula(value) where `support` (bool) says so, else the number `outside`; inner : a place of the support."""
+    """formula(value) where `support` (bool) says so, else the number `outside`; inner : a position of the support."""
     return ops.where(support, formula(ops.where(support, value, inner)), outside)
 
 

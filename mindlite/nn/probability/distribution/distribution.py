@@ -116,10 +116,10 @@ class Distribution(Cell):
         made = self._add_parameter(value, name)
         if made is not None and not isinstance(made, Parameter):
             check(f"{self._name}: {name}", made.asnumpy())
-        setattr(self, self._place(name), made)
+        setattr(self, self._attribute(name), made)
 
     @staticmethod
-    def _place(name: str) -> str:
+    def _attribute(name: str) -> str:
         """The attribute that holds a parameter: mean and sd are functions already."""
         return f"_{name}_value" if name in FUNCTIONS else name
 
@@ -197,7 +197,7 @@ class Distribution(Cell):
     def _one(self, k: int, value: Any) -> Tensor:
         name = self.parameter_names[k]
         if value is None:
-            value = getattr(self, self._place(name)) if name in self.parameters_are else self.default_parameters[k]
+            value = getattr(self, self._attribute(name)) if name in self.parameters_are else self.default_parameters[k]
         if value is None:
             raise ArgumentError(f"{self._name}: {name} is wanted: it was not given where the distribution was made")
         return ops.cast(self._check_value(value, name), self.parameter_type)

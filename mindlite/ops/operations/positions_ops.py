@@ -1,4 +1,4 @@
-"""Counting, places, blocks, boxes, resizing and filling as classes."""
+"""Counting, positions, blocks, boxes, resizing and filling as classes."""
 from ...common import dtype as dt
 from .. import (
     affine_grid, batch_to_space_nd, bounding_box_decode, bounding_box_encode, bucketize, cast, channel_shuffle,
@@ -210,13 +210,13 @@ def UpsampleTrilinear3D(x, output_size, scales=None, *, align_corners=False):
 
 @operation
 def MaxUnpool2D(x, argmax, *, ksize, strides=0, pads=0, output_shape=(), data_format="NCHW"):
-    """Values at their places among zeros."""
+    """Values at their positions among zeros."""
     return max_unpool2d(x, argmax, ksize, strides or None, pads, tuple(output_shape) or None)
 
 
 @operation
 def MaxUnpool3D(x, argmax, *, ksize, strides=0, pads=0, output_shape=(), data_format="NCDHW"):
-    """Values at their places among zeros."""
+    """Values at their positions among zeros."""
     return max_unpool3d(x, argmax, ksize, strides or None, pads, tuple(output_shape) or None)
 
 
