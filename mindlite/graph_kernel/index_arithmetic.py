@@ -10,8 +10,9 @@ Halide's and TVM's simplifiers, which know bounds as well).
 """
 from ..common import dtype as dt
 from ..common.dim import compare, product
-from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, Rewriter, Select, Size, as_expr, binary, constant,
+from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, Select, Size, as_expr, binary, constant,
                              index_var, rebuild, walk)
+from .rewriter import Rewriter
 
 MOST_CUTS = 16                   # of all loops of a kernel
 LARGEST = 2**62                  # numbers below do not wrap in an int64

@@ -21,9 +21,10 @@ from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, Parameter, ValueNode
 from ..mindir.loops import Access, CannotFuse, LoopNest, Output
 from ..mindir.primitive import kernel_rule
-from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, Rewriter, Size, as_expr, cast, constant,
+from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, Size, as_expr, cast, constant,
                              index_var, make_expr, rebuild, walk)
 from .index_arithmetic import Indices, settled
+from .rewriter import Rewriter
 
 
 def build(graph, in_place=(), target=None):

@@ -9,8 +9,9 @@ vectorised. Only comparisons of a loop variable, shifted by a number, with a num
 """
 from ..common import dtype as dt
 from ..common.dim import bounds
-from ..mindir.scalar import BinOp, Const, IndexVar, Rewriter, constant, walk
+from ..mindir.scalar import BinOp, Const, IndexVar, constant, walk
 from .index_arithmetic import folded
+from .rewriter import Rewriter
 
 MOST = 8                                    # pieces of one loop at most
 _FLIPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}

@@ -12,7 +12,8 @@ from ..common import dtype as dt
 from ..common.dim import Dim, substitute, symbols_of
 from ..common.records import dataclass
 from ..mindir.loops import Access
-from ..mindir.scalar import Call, Reduce, Rewriter, make_expr, walk
+from ..mindir.scalar import Call, Reduce, make_expr, walk
+from .rewriter import Rewriter
 
 
 @dataclass(frozen=True)

@@ -324,35 +324,6 @@ def walk(exprs: Iterable[Any], known: Any = ()) -> list[Any]:
     return out
 
 
-class Rewriter:
-    """Expressions in place of others, each made once, its parts first; a subclass says what `make` makes of one.
-
-    memo  : {expression: what stands for it}
-    given : {expression: CNode}, notes of the expressions before; `notes` has them for those that are made
-    """
-
-    def __init__(self, given: dict, notes: dict) -> None:
-        self.memo: dict = {}
-        self.given, self.notes = given, notes
-
-    def __call__(self, value: Any) -> Any:
-        for part in walk([value], self.memo):
-            made = self.memo[part] = self.make(part)
-            if part in self.given:
-                self.notes.setdefault(made, self.given[part])
-        return self.memo[value]
-
-    def make(self, expr: Any) -> Any:
-        """What stands for an expression of whose parts the memo knows: the same with what stands for them."""
-        return rebuild(expr, *map(self.field, expr.fields))
-
-    def field(self, value: Any) -> Any:
-        """What stands for a field of an expression."""
-        if isinstance(value, tuple):
-            return tuple(map(self.field, value))
-        return self.memo.get(value, value) if isinstance(value, ScalarExpr) else value
-
-
 def index_var(name: str, extent: Any) -> ScalarExpr:
     """A fresh loop variable that runs over 0 .. extent - 1."""
     return make_expr(IndexVar, dt.int64, False, name, extent, next(_variables))
