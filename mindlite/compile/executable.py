@@ -42,7 +42,7 @@ from .link import KeptLinked, Linked
 from .memory import ALIGNMENT, MemoryPlan, plan
 from .printers import runtime as R
 from .printers.native import compile_native, native_ir
-from .printers.python import load_python, print_python, to_bits
+from .printers.python import from_bits, load_python, print_python, to_bits
 from .printers.vm import Table, load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
 from .python_calls import PythonCall
@@ -197,7 +197,7 @@ class Executable:
             return error, True
         if isinstance(instruction, F.Check):
             kinds = self.linked.kinds_of(place)[0][1:]
-            values = [_value(context, R.FAIL_VALUES + n, kind) for n, kind in enumerate(kinds)]
+            values = [from_bits(context.words[R.FAIL_VALUES + n], kind) for n, kind in enumerate(kinds)]
             message = instruction.message
             error = message(*values) if callable(message) else ValueRangeError(message.format(*values))
             if isinstance(error, MindliteError):
@@ -234,10 +234,6 @@ def _getter(positions: list[int]) -> Callable[[Sequence[Any]], tuple]:
         position, = positions
         return lambda params: (params[position],)
     return lambda params: ()
-
-
-def _value(context: Context, place: int, kind: str) -> int | float:
-    return struct.unpack_from("=d" if kind == "f64" else "=q", context.array, 8 * place)[0]
 
 
 class Arenas:
@@ -351,7 +347,7 @@ class Context:
         self.limit = min(sys.getrecursionlimit(), STACK // linked.frame_bytes)
         self.array[R.LIMIT], self.array[R.VERIFY] = self.limit, linked.verify
         if linked.has_python:
-            self._callback = _SEGMENT(_Segment(weakref.ref(self)))
+            self._callback = _SEGMENT(_segment_of(weakref.ref(self)))
             self.array[R.CALLBACK] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         if executable.output_count:
             self.outputs = np.zeros((executable.output_count, R.OUTPUT_RECORD), np.int64)
@@ -417,7 +413,7 @@ class Context:
         """Call the Python function of a place: 0, or 1 if it raised; the exception is kept for the end of the run."""
         instruction, reads, writes = self.linked.segments[place]
         try:
-            values: list[Any] = [_from_bits(args[n], kind) for n, kind in enumerate(reads)]
+            values: list[Any] = [from_bits(args[n], kind) for n, kind in enumerate(reads)]
             if isinstance(instruction, F.Handle):
                 given: Any = (self.handle(instruction.kernel, tuple(values)),)
             else:
@@ -476,18 +472,9 @@ class Context:
         words[R.POOL_PEAK] = 0
 
 
-def _from_bits(bits: int, kind: str) -> int | float:
-    return struct.unpack("=d", struct.pack("=q", bits))[0] if kind == "f64" else bits
-
-
-class _Segment:
-    """The callback of a context, without keeping it alive."""
-
-    def __init__(self, context: weakref.ref[Context]) -> None:
-        self.context: Callable[[], Any] = context
-
-    def __call__(self, place: int, args: Numbers, results: Numbers) -> int:
-        return self.context().segment(place, args, results)
+def _segment_of(context: Callable[[], Any]) -> Callable[[int, Numbers, Numbers], int]:
+    """The callback of a context, a weak reference, without keeping it alive."""
+    return lambda place, args, results: context().segment(place, args, results)
 
 
 class _NativeMemory:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..backend.target import Target
 from ..common.dim import Shape, compare, dim_max, dim_min, product
-from ..common.dtype import int64
+from ..common.dtype import DType, int64
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import CNode
@@ -21,9 +21,9 @@ from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
-from ..ops.sort import masked_put, topk_along
+from ..ops.sort import masked_put, masked_select, nonzero_indices, topk_along
 from .flow import Registers
-from .lowering import Lowering
+from .lowering import Lowering, Made, lowers
 
 Rule = TypeVar("Rule", bound=Callable[..., bool])
 LIBRARY: dict[Primitive, Callable[..., bool]] = {}
@@ -257,3 +257,30 @@ def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -
     ways = [int(node.attrs.get(name, False)) for name in ("exclusive", "reverse")]
     lowering.call_kernel(kernel, [*args, out], [n, inner, *ways], node, extent=product(x.shape[:axis]) * inner, cost=4 * n)
     return True
+
+
+# ---- room for all that data may select; the count that the kernel tells is the size
+
+@lowers(nonzero_indices)
+def lower_nonzero(lowering: Lowering, node: CNode) -> Made:
+    x = node.args[0].abstract
+    return _selected(lowering, node, "positions", x.dtype, (x.size, x.ndim), x.shape)
+
+
+@lowers(masked_select)
+def lower_masked_select(lowering: Lowering, node: CNode) -> Made:
+    x = node.args[0].abstract
+    return _selected(lowering, node, "values", x.dtype, (x.size,), ())
+
+
+def _selected(lowering: Lowering, node: CNode, kind: str, dtype: DType, most: Shape, sizes: Shape) -> Made:
+    """Call the kernel; where the Target has none, the eval rule. most: the shape of the result if all is selected"""
+    kernel = lowering.library_kernel("selected", kind=kind, dtype=dtype, ndim=node.args[0].abstract.ndim)
+    if kernel is None:
+        return lowering.operator(node)
+    b, out = lowering.b, lowering.allocate(AbstractTensor(node.abstract.dtype, most))
+    count = b.alloc(b.const(8), 8, lowering.device)
+    args = [lowering.value_on(a, lowering.device, node.origin) for a in node.args]
+    lowering.call_kernel(kernel, [*args, out, count], [most[0], *sizes], node)
+    lowering.bind_sizes(node.abstract, [b.load(count, int64)] * node.abstract.ndim)
+    return out

@@ -29,7 +29,7 @@ from ..ops.basic import reshape
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put
-from . import lower_control, lower_selected, lower_trees             # noqa: F401   their rules
+from . import lower_control, lower_trees             # noqa: F401   their rules
 from .aliasing import memories
 from .flow import OutputSpec, Program
 from .library import LIBRARY, is_in_library, lower_finished
@@ -222,10 +222,8 @@ class _Entry(Lowering):
                 self.env[node] = self.node(node)
             except InternalError as error:
                 raise error.at(node.origin.location)
-            if isinstance(node.abstract, AbstractScalar) and not isinstance(self.env[node], tuple):
-                symbol = lone_symbol(node.abstract.dim)
-                if symbol is not None and symbol not in self.sizes:
-                    self.sizes[symbol] = self.env[node]
+            if isinstance(node.abstract, AbstractScalar):
+                self.bind(node.abstract.dim, self.env[node])
 
     def node(self, node: CNode) -> Made:
         """Lower one node; its register, or a tuple for several results."""

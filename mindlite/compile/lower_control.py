@@ -163,15 +163,11 @@ def lower_call(lowering: Lowering, node: CNode) -> Registers:
     kinds = [kind_of(abstracts[n]) for n in numbers] + ["i64"] * len(opened)
     registers = lowering.b.call(name, [*args, lowering.results], kinds, node.origin)
     for (number, axis), register in zip(opened, registers[len(numbers):]):
-        symbol = lone_symbol(abstracts[number].shape[axis])
-        if symbol is not None and symbol not in lowering.sizes:
-            lowering.sizes[symbol] = register
+        lowering.bind(abstracts[number].shape[axis], register)
     values = dict(zip(numbers, registers))
     for number, abstract in reversed(list(enumerate(abstracts))):
         if isinstance(abstract, AbstractTensor):             # what a called flow makes dies with it: it comes on a tape
-            pointer = lowering.b.pop(lowering.results, device=lowering.device)
-            values[number] = lowering.allocate(abstract)
-            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
+            values[number] = lowering.popped(lowering.results, abstract)
     return tuple(values[n] for n in range(len(abstracts)))
 
 
@@ -195,14 +191,10 @@ def lower_tape_pop(lowering: Lowering, node: CNode) -> Registers:
     values = [-1] * len(node.attrs["abstracts"])
     for number, abstract in reversed(list(enumerate(node.attrs["abstracts"]))):
         if isinstance(abstract, AbstractTensor):
-            pointer = lowering.b.pop(tape, device=lowering.device)
-            values[number] = lowering.allocate(abstract)
-            lowering.b.copy(values[number], pointer, lowering.nbytes(abstract))
+            values[number] = lowering.popped(tape, abstract)
         else:
             values[number] = lowering.b.pop(tape, kind_of(abstract))
-            symbol = lone_symbol(getattr(abstract, "dim", None))
-            if symbol is not None and symbol not in lowering.sizes:
-                lowering.sizes[symbol] = values[number]
+            lowering.bind(getattr(abstract, "dim", None), values[number])
     return (tape, *values)
 
 

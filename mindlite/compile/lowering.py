@@ -149,12 +149,22 @@ class Lowering(abc.ABC):
         size = abstract.size * abstract.dtype.itemsize
         return self.b.alloc(self.size(size), size, self.device)
 
+    def bind(self, size: Size | None, register: int) -> None:
+        """Remember the register of a size that is known from now on, if it is a Symbol."""
+        symbol = lone_symbol(size)
+        if symbol is not None and symbol not in self.sizes:
+            self.sizes[symbol] = register
+
     def bind_sizes(self, abstract: AbstractTensor, registers: Sequence[int]) -> None:
-        """Remember the registers of sizes that are known from now on: {Symbol: register}."""
+        """The same for those of a tensor."""
         for size, register in zip(abstract.shape, registers):
-            symbol = lone_symbol(size)
-            if symbol is not None and symbol not in self.sizes:
-                self.sizes[symbol] = register
+            self.bind(size, register)
+
+    def popped(self, tape: int, abstract: AbstractTensor) -> int:
+        """The pointer for a tensor, with what was pushed last on a tape."""
+        pointer, made = self.b.pop(tape, device=self.device), self.allocate(abstract)
+        self.b.copy(made, pointer, self.nbytes(abstract))
+        return made
 
     # -- calls
 
@@ -211,10 +221,7 @@ class Lowering(abc.ABC):
         self.env, self.sizes, self.targets = self.env.new_child(dict(zip(graph.parameters, values))), self.sizes.new_child(), {}
         try:
             for p, value in zip(graph.parameters, values):
-                if isinstance(p.abstract, AbstractScalar):
-                    symbol = lone_symbol(p.abstract.dim)
-                    if symbol is not None and symbol not in self.sizes:
-                        self.sizes[symbol] = value
+                self.bind(getattr(p.abstract, "dim", None), value)
             self.nodes(graph)
             if self.device is None or places is None:
                 return [self.value(o) for o in graph.outputs], self.sizes

@@ -11,11 +11,12 @@ Registers are Python ints and floats; `wrap` brings an int back to 64 bits. Stor
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import linecache
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,7 +88,7 @@ def load_python(linked: Linked, context_of: Callable[[int], Running]) -> Callabl
         context = context_of(address)
         rt = PythonRuntime(linked, context)
         try:
-            with _DeepRecursion(linked.recursive, context.limit):
+            with _deep_recursion(context.limit) if linked.recursive else contextlib.nullcontext():
                 values = function(rt, *context.params())
         except Stop as stop:
             place = context.array
@@ -100,20 +101,15 @@ def load_python(linked: Linked, context_of: Callable[[int], Running]) -> Callabl
     return run
 
 
-class _DeepRecursion:
-    """Lets Python recurse as deep as the Flow may."""
-
-    def __init__(self, needed: bool, limit: int) -> None:
-        self.needed, self.limit = needed, limit
-
-    def __enter__(self) -> None:
-        self.before = sys.getrecursionlimit()
-        if self.needed:
-            sys.setrecursionlimit(self.before + self.limit + 100)
-
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        if self.needed:
-            sys.setrecursionlimit(self.before)
+@contextlib.contextmanager
+def _deep_recursion(limit: int) -> Iterator[None]:
+    """Lets Python recurse as deep as a Flow may."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + limit + 100)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class Running(Protocol):
