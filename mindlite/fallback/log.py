@@ -6,13 +6,20 @@ gave stands here: the function is executed again, statement by statement, takes 
 from there (deoptimisation with replay; Hölzle, Chambers & Ungar 1992 map the frame instead). Where a gradient is being
 made, what the calls left on the tapes of the first run enters those of the second (`pynative/segments.py`).
 """
+from __future__ import annotations
+
 import contextlib
 import threading
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..common.errors import GraphSyntaxError
+from ..common.location import Location
 from ..common.records import dataclass
+from ..common.tensor import Tensor
 from .handed import Handed, alike, tensors_in
 
 
@@ -24,7 +31,8 @@ class Trap(BaseException):
     in_place: it has changed a Tensor that it was given
     """
 
-    def __init__(self, key, given=(), location=None, volatile=(), in_place=False):
+    def __init__(self, key: Any, given: Sequence[Any] = (), location: Location | None = None, volatile: Any = (),
+                 in_place: bool = False) -> None:
         super().__init__(str(key))
         self.key, self.given, self.location, self.volatile = key, given, location, dict(volatile)
         self.in_place = in_place
@@ -33,7 +41,7 @@ class Trap(BaseException):
 class Raised:
     """Stands for the exception that a call has raised."""
 
-    def __init__(self, error):
+    def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
@@ -70,17 +78,22 @@ class Log:
     again   : the Tensors that the run that begins again has given
     """
 
-    def __init__(self, outside=()):
-        self.given, self.last, self.undo, self.outside = {}, None, [], outside
-        self.passed, self.met = {}, None
-        self.handed, self.lent, self.again = Handed(), (), []
+    def __init__(self, outside: Sequence[Any] = ()) -> None:
+        self.given: dict[tuple, deque[Call]] = {}
+        self.last: Any = None                            # a Call
+        self.undo: list[Callable[[], Any]] = []
+        self.outside, self.handed = outside, Handed()
+        self.passed: dict[int, Any] = {}
+        self.met: list | None = None
+        self.lent: Sequence[tuple[Tensor, np.ndarray]] = ()
+        self.again: list[Tensor] = []
 
-    def add(self, key, call):
+    def add(self, key: tuple, call: Call) -> None:
         """A call was made."""
         self.given.setdefault(key, deque()).append(call)
         self.last = call
 
-    def take(self, key, operands):
+    def take(self, key: tuple, operands: Callable[[], Any]) -> list:
         """[the next value of these calls], or [] where they have to be made. operands: () -> what the new run gives it"""
         calls = self.given.get(key)
         if not calls:
@@ -94,7 +107,7 @@ class Log:
             self.change_again(call, tensors_in(operands()))
         return [call.value]
 
-    def change_again(self, call, tensors):
+    def change_again(self, call: Call, tensors: Iterable[Tensor]) -> None:
         """What a call did to Tensors in place, done to those of the run that begins again."""
         self.again += tensors
         for array, content in call.changed:
@@ -103,7 +116,7 @@ class Log:
                 mine.host_array[...] = content
             array[...] = content
 
-    def rewind(self):
+    def rewind(self) -> None:
         """Variables are as they were when the run began; it begins again."""
         for function in reversed(self.undo):
             function()
@@ -114,20 +127,20 @@ class Log:
 
 
 class _Logs(threading.local):
-    def __init__(self):
-        self.stack = []
+    def __init__(self) -> None:
+        self.stack: list[Log] = []
 
 
 _logs = _Logs()
 
 
-def current_log():
+def current_log() -> Log | None:
     """The log of the innermost run in this thread, or None."""
     return _logs.stack[-1] if _logs.stack else None
 
 
 @contextlib.contextmanager
-def logging_to(log):
+def logging_to(log: Log) -> Iterator[Log]:
     """Runs inside the block log to `log`."""
     _logs.stack.append(log)
     try:

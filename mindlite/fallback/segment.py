@@ -12,17 +12,24 @@ cells already (an inner function changes them) are passed as those cells, so the
 calls see each other's assignments. Jumps that leave the statement become `return (how, value)`, and the graph goes
 on from `how`.
 """
+from __future__ import annotations
+
 import ast
 import sys
 import types
+from collections.abc import Iterable
+from types import CellType, CodeType
+from typing import Any
 
 import gast
 
+from ..mindir.graph import CNode
 from ..mindir.syntax import Undefined
 from .record import ABSENT
 
 
-def compile_segment(statements, names, global_names, source, scope, super_arguments=()):
+def compile_segment(statements: list[gast.stmt] | gast.expr, names: Iterable[str], global_names: Iterable[str], source: Any,
+                    scope: str, super_arguments: tuple[str, ...] = ()) -> tuple[CodeType, tuple[str, ...]]:
     """(code, leaves): the code object of a function that runs `statements` with `names` as its free variables.
 
     statements      : list of gast statements, or one gast expression whose value is returned
@@ -65,14 +72,14 @@ LOCAL, FREE = ("cannot access local variable {!r} where it is not associated wit
                                          "free variable {!r} referenced before assignment in enclosing scope")
 
 
-def unbound(name, free=False):
+def unbound(name: str, free: bool = False) -> NameError:
     """Python's exception for a variable without a value: one of the function, or (free) of a function around it."""
     error = NameError(FREE.format(name)) if free else UnboundLocalError(LOCAL.format(name))
     error.name = name
     return error
 
 
-def run_segment(node, values, namespace):
+def run_segment(node: CNode, values: Iterable[Any], namespace: dict[str, Any]) -> Any:
     """Run an `interpret` node: `values` of its arguments, `namespace` the user's globals. Returns its results, a tuple.
 
     A value may be Undefined, and so may a result. A name in the node's `cells` is passed as a types.CellType.
@@ -90,9 +97,9 @@ def run_segment(node, values, namespace):
     try:
         left = run()
     except NameError as error:
-        frame = getattr(error.__traceback__, "tb_next", None)
-        if frame is not None and frame.tb_next is None and error.name in cells and error.name not in attrs["cells"]:
-            raise unbound(error.name).with_traceback(frame) from None      # to the segment it is one around it
+        frame, name = getattr(error.__traceback__, "tb_next", None), error.name or ""
+        if frame is not None and frame.tb_next is None and name in cells and name not in attrs["cells"]:
+            raise unbound(name).with_traceback(frame) from None      # to the segment it is one around it
         raise
     if attrs["writes"] is None:
         return left
@@ -104,7 +111,7 @@ def run_segment(node, values, namespace):
     return (number, value if how == "return" else ABSENT, *results)
 
 
-def _content(cell, name):
+def _content(cell: CellType, name: str) -> Any:
     try:
         return cell.cell_contents
     except ValueError:                       # the cell is empty: no path of the statement assigned it
@@ -114,17 +121,17 @@ def _content(cell, name):
 class _Super(ast.NodeTransformer):
     """super() needs the frame of the method: super(__class__, self) does not."""
 
-    def __init__(self, super_arguments):
+    def __init__(self, super_arguments: tuple[str, ...]) -> None:
         self.super_arguments = super_arguments
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: ast.Call) -> ast.Call:
         """super() -> super(__class__, self)"""
         self.generic_visit(node)
         if self.super_arguments and isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             node.args = [ast.copy_location(ast.Name(name, ast.Load()), node) for name in self.super_arguments]
         return node
 
-    def visit_ClassDef(self, node):
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         """Another class has another super."""
         return node
 
@@ -132,29 +139,30 @@ class _Super(ast.NodeTransformer):
 class _Leaves(_Super):
     """Jumps out of the statement -> return (how, value); `found` collects how."""
 
-    def __init__(self, super_arguments):
+    def __init__(self, super_arguments: tuple[str, ...]) -> None:
         super().__init__(super_arguments)
-        self.found, self.loops = set(), 0
+        self.found: set[str] = set()
+        self.loops = 0
 
-    def _leave(self, how, value, node):
+    def _leave(self, how: str, value: ast.expr | None, node: ast.AST) -> ast.AST:
         self.found.add(how)
         pair = ast.Tuple([ast.Constant(how), value or ast.Constant(None)], ast.Load())
         return ast.fix_missing_locations(ast.copy_location(ast.Return(pair), node))
 
-    def visit_Return(self, node):
+    def visit_Return(self, node: ast.Return) -> ast.AST:
         """return x -> return ("return", x)"""
         self.generic_visit(node)
         return self._leave("return", node.value, node)
 
-    def visit_Break(self, node):
+    def visit_Break(self, node: ast.Break) -> ast.AST:
         """Of a loop in the statement it stays."""
         return node if self.loops else self._leave("break", None, node)
 
-    def visit_Continue(self, node):
+    def visit_Continue(self, node: ast.Continue) -> ast.AST:
         """As break."""
         return node if self.loops else self._leave("continue", None, node)
 
-    def _loop(self, node):
+    def _loop(self, node: Any) -> ast.AST:
         self.loops += 1
         node.body = [self.visit(statement) for statement in node.body]
         self.loops -= 1
@@ -166,7 +174,7 @@ class _Leaves(_Super):
 
     visit_For = visit_While = visit_AsyncFor = _loop
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: Any) -> ast.AST:
         """Its returns are its own."""
         inner = _Super(self.super_arguments)
         return inner.generic_visit(node)
