@@ -430,10 +430,12 @@ class Grammar(Expressions, MoreStatements):
         return None
 
     def raise_(self):
-        """if condition: raise"""
-        self.line(f"if {self.condition(2)} and {self.condition(1)}:")
+        """if condition: raise; now and then for certain, so that nothing behind the call that does it is executed"""
+        indent = "" if self.chance(5) else "    "
+        if indent:
+            self.line(f"if {self.condition(2)} and {self.condition(1)}:")
         cls = self.pick(["ValueError", "KeyError", "RuntimeError"])
-        self.line(f"    raise {cls}({self.expression(self.pick(['str', 'int']), 1)})")
+        self.line(f"{indent}raise {cls}({self.expression(self.pick(['str', 'int']), 1)})")
 
     def jump(self):
         """break, continue, or an early return, under a condition"""
