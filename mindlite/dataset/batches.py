@@ -177,6 +177,8 @@ class BucketDataset(Dataset):
         for k, boundary in enumerate(boundaries):
             if not isinstance(boundary, int):
                 raise ArgumentError(f"bucket_boundaries should be a list of int, but bucket_boundaries[{k}] is {boundary!r}.")
+            if boundary < 1:
+                raise ValueRangeError(f"bucket_boundaries must only contain positive numbers, but it has {boundary}.")
             whole_number(boundary, f"bucket_boundaries[{k}]", 1)
             if k and boundaries[k - 1] >= boundary:
                 raise ValueRangeError("bucket_boundaries should be strictly increasing.")

@@ -216,7 +216,7 @@ def pair(size: tuple[int, int] | int) -> tuple[int, int]:
 
 def dtype_of(value: Any, name: str) -> np.dtype:
     """A NumPy dtype for MindSpore's or NumPy's name of it."""
-    if value in (str, np.str_, "string") or type(value).__name__ == "String":        # mindspore.string
+    if value in (str, np.str_, "string") or str(value) == "String":        # mindspore.string
         return np.dtype("U")
     if isinstance(value, str) and value in TYPES:
         return np.dtype(value)

@@ -16,6 +16,7 @@ A node that must see data to go on (filter, bucket, flat_map) walks over `run.ro
 """
 from __future__ import annotations
 
+import collections
 import os
 import sys
 import threading
@@ -156,12 +157,13 @@ class Run:
     def computed(self, described: Iterator, here: bool = False) -> Iterator[Row]:
         """The rows that are described, in order; bad ones are left out or replaced by good ones, as the settings say.
 
-        As in MindSpore the first 16 good rows stand in, in turn, one before each row that follows, the rest at the end.
+        As in MindSpore 16 good rows wait: the oldest stands in before each row that follows, which takes its place; the rest at
+        the end.
         """
         replace = config.settings.error_samples_mode == config.ErrorSamplesMode.REPLACE
         found = self._here(described) if here or self.pool is None else self.pool.stream(described)
-        good: list[Row] = []                                 # what stands in for bad rows, one after the other
-        missing = given = 0
+        good: collections.deque[Row] = collections.deque()   # what stands in for bad rows, one after the other
+        missing = 0
         for row in found:
             if isinstance(row, _Skipped):
                 self._count(row.why)
@@ -169,13 +171,14 @@ class Run:
                 continue
             if len(good) < REPLACEMENTS:
                 good.append(row)
-            elif given < missing:
-                yield good[given % REPLACEMENTS]
-                given += 1
+            elif missing:
+                yield good.popleft()
+                good.append(row)
+                missing -= 1
             yield row
         if missing and not good:
             raise PipelineError("All data is garbage, cannot be replaced.")
-        for k in range(given, missing):
+        for k in range(missing):
             yield good[k % len(good)]
 
     def _here(self, described: Iterator) -> Iterator:

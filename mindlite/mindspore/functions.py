@@ -1,7 +1,9 @@
 """Functions that MindSpore has under other names of arguments, or with int32 indices. Imported by name from the table."""
+import numpy as np
+
 from .. import ops
 from ..common import dtype as dt
-from ..common.errors import ValueRangeError
+from ..common.errors import ArgumentError, ValueRangeError
 from ..ops.operations import Slice
 
 
@@ -90,3 +92,30 @@ def range(start, end, step, maxlen=1000000):
 def conv3d_transpose(inputs, weight, pad_mode="valid", padding=0, stride=1, dilation=1, group=1, output_padding=0):
     """The transpose of conv3d, settings in MindSpore's order: `mindlite.ops.conv3d_transpose` without a bias."""
     return ops.conv3d_transpose(inputs, weight, None, stride, pad_mode, padding, output_padding, dilation, group)
+
+
+def _filled(data, values):
+    if not isinstance(data, np.ndarray) or not data.flags.writeable:
+        raise ArgumentError("the numbers go into an array that can be written to")
+    data[...] = values
+
+
+def _random_normal(seed, data, mean, sigma):
+    """Fill an array with normal numbers; the same ones for the same seed. MindSpore's initialisers call it."""
+    _filled(data, np.random.default_rng(seed).normal(mean, sigma, np.shape(data)))
+
+
+def _random_uniform(seed, data, low, high):
+    """Fill an array with numbers between two bounds; the same ones for the same seed."""
+    _filled(data, np.random.default_rng(seed).uniform(low, high, np.shape(data)))
+
+
+def _truncated_normal(seed, data, low, high, mean, sigma):
+    """Fill an array with normal numbers of which none lies outside of two bounds, drawn anew until they fit."""
+    if low >= high:
+        raise ValueRangeError(f"the bounds {low} and {high} leave nothing between them")
+    numbers = np.random.default_rng(seed)
+    values = numbers.normal(mean, sigma, np.shape(data))
+    while (outside := (values < low) | (values > high)).any():
+        values[outside] = numbers.normal(mean, sigma, int(outside.sum()))
+    _filled(data, values)

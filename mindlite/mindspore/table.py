@@ -199,7 +199,8 @@ MODULES = {
     "_extends.parse": ((), {}),
     "_extends.parse.compile_config": ((), {}),
     "_checkparam": (("mindlite.common.checks",), {}),
-    "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:",
+    "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:", **{name: f"mindlite.mindspore.functions:{name}" for name in (
+                                    "_random_normal", "_random_uniform", "_truncated_normal")},
                                 "CreationType": "mindlite.functional.executor:CreationType",
                                 "security": "mindlite.functional.executor:security",
                                 "CommExecOrderChecker": "mindlite.communication.execution_order:CommExecOrderChecker"}),

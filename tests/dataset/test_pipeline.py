@@ -451,3 +451,74 @@ def test_settings_are_checked(name, good, bad):
 def test_more_workers_than_cores_are_cut_down_with_a_warning():
     with pytest.warns(UserWarning, match="cores"):
         ds.config.set_num_parallel_workers(100000)
+
+
+# ---- what MindSpore's own tests told
+
+def _odd_fail(wrong):
+    def check(value):
+        if wrong(int(value)):
+            raise ValueError("bad")
+        return value
+    return check
+
+
+@pytest.mark.parametrize("count, wrong, expected", [
+    (3, lambda k: k == 0, [1, 2, 1]), (20, lambda k: k == 0, [*range(1, 17), 1, *range(17, 20)]),
+    (30, lambda k: k < 10, [*range(10, 26), 10, 26, 11, 27, 12, 28, 13, 29, *range(14, 20)]),
+    (40, lambda k: k < 18, [*range(18, 34), 18, 34, 19, 35, 20, 36, 21, 37, 22, 38, 23, 39, *range(24, 36)]),
+    (40, lambda k: k > 22, [*range(23), *range(16), 0])])
+def test_good_rows_stand_in_for_bad_ones_in_mindspores_order(count, wrong, expected):
+    ds.config.set_error_samples_mode(ds.ErrorSamplesMode.REPLACE)
+    try:
+        with pytest.warns(UserWarning, match="bad sample"):
+            found = [int(row["n"]) for row in slices(*range(count)).map(_odd_fail(wrong), "n").create_dict_iterator(1)]
+        assert found == expected
+        with pytest.raises(RuntimeError, match="All data is garbage"), pytest.warns(UserWarning):
+            list(slices(1, 2).map(_odd_fail(lambda k: True), "n"))
+    finally:
+        ds.config.set_error_samples_mode(ds.ErrorSamplesMode.RETURN)
+
+
+def test_shards_of_concatenated_datasets_differ_by_a_row():
+    both = slices(0, 1, 2, 3, 4) + slices(5, 6, 7)
+    parts = []
+    for k in range(3):
+        both.use_sampler(ds.DistributedSampler(3, k, shuffle=False))
+        parts.append([int(row["n"]) for row in both.create_dict_iterator(1)])
+        assert both.get_dataset_size() == len(parts[-1])
+    assert parts == [[0, 3, 6], [1, 4, 7], [2, 5]]
+
+
+@pytest.mark.parametrize("make, error, message", [
+    (lambda: (slices(1) + slices(2)).use_sampler(ds.SequentialSampler()), TypeError, "DistributedSampler or RandomSampler"),
+    (lambda: (slices(1) + slices(2)).use_sampler(ds.DistributedSampler(2, 0)), ValueError, "shuffle of DistributedSampler"),
+    (lambda: (slices(1) + slices(2)).use_sampler(ds.RandomSampler(True)), ValueError, "replacement"),
+    (lambda: (slices(1).batch(1) + slices(2)).use_sampler(ds.DistributedSampler(2, 0, False)), TypeError,
+     "must not be BatchDataset"),
+    (lambda: slices(1, 2).skip(2) + slices(2), ValueError, "There are no samples in the dataset number 0")])
+def test_a_concat_refuses_what_it_cannot_shard(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_sample_that_is_a_list_is_a_row_of_columns():
+    dataset = ds.GeneratorDataset([[1, 2.5], [3, 4.5]], ["a", "b"], shuffle=False)
+    assert [[float(v) for v in row] for row in dataset] == [[1, 2.5], [3, 4.5]]
+    with pytest.raises(RuntimeError, match="the size of column_names is:1"):
+        list(ds.GeneratorDataset([[1, 2]], ["a"]))
+
+
+def test_an_operation_on_images_takes_several_columns_with_the_same_draws():
+    from mindlite.dataset import vision
+    image = np.arange(300, dtype=np.uint8).reshape(10, 10, 3)
+    dataset = ds.NumpySlicesDataset({"x": image[None], "y": image[None]}, shuffle=False)
+    for operation in (vision.RandomCrop(4), vision.RandomResizedCrop(5), vision.RandomHorizontalFlip(0.5), vision.Invert()):
+        row, = dataset.map(operation, ["x", "y"]).create_dict_iterator(1, output_numpy=True)
+        np.testing.assert_array_equal(row["x"], row["y"])
+
+
+def test_a_number_of_workers_beyond_all_machines_is_refused():
+    for count in (0, 1 << 20):
+        with pytest.raises(ValueError, match="num_parallel_workers exceeds the boundary between 1 and"):
+            slices(1).map(abs, "n", num_parallel_workers=count)

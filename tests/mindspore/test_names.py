@@ -303,3 +303,16 @@ def test_a_name_that_is_refused_says_why(path, name, why):
 def test_no_name_that_mindlite_has_is_refused():
     for path in MODULES:
         assert not set(Names(path).all()) & set(REFUSED), path
+
+
+def test_the_generators_of_initialisers_fill_an_array_by_their_seed():
+    from mindlite.mindspore._c_expression import _random_normal, _random_uniform, _truncated_normal
+    for call, bounds in ((_random_normal, (0.0, 1.0)), (_random_uniform, (-1.0, 1.0)),
+                         (_truncated_normal, (-2.0, 2.0, 0.0, 1.0))):
+        first, again, other = (np.empty((50, 40), np.float32) for _ in range(3))
+        call(7, first, *bounds), call(7, again, *bounds), call(8, other, *bounds)
+        np.testing.assert_array_equal(first, again)
+        assert abs(first.mean()) < 0.1 and 0.5 < first.std() < 1.1 and not np.array_equal(first, other)
+        assert call is _random_normal or np.abs(first).max() <= max(bounds)
+    with pytest.raises(ValueError, match="leave nothing"):
+        _truncated_normal(0, first, 1.0, 1.0, 0.0, 1.0)

@@ -94,22 +94,25 @@ def EMnistDataset(dataset_dir, name, usage=None):
 @source("image", "label", usage=("train", "test", "test10k", "test50k", "nist", "all"))
 def QMnistDataset(dataset_dir, usage=None, compat=True):
     """QMNIST (Yadav, Bottou 2019): image uint8 [28, 28, 1], label uint32; compat=False: all eight numbers of a label."""
-    directory, parts = folder(dataset_dir), []
+    directory, parts, files = folder(dataset_dir), [], []    # type: ignore[var-annotated]
     for word, wanted in (("train", ("train", "all")), ("test", ("test", "test10k", "test50k", "all")), ("nist", ("nist", "all"))):
         stem = "xnist" if word == "nist" else f"qmnist-{word}"
         if (usage or "all") in wanted:
-            images = read_idx(present(directory, [f"{stem}-images-idx3-ubyte", f"{stem}-images-idx3-ubyte.gz"])[0])
+            path = present(directory, [f"{stem}-images-idx3-ubyte", f"{stem}-images-idx3-ubyte.gz"])[0]
+            images = read_idx(path)
             labels = read_idx(present(directory, [f"{stem}-labels-idx2-int", f"{stem}-labels-idx2-int.gz"])[0])
             part = {"test10k": slice(10000), "test50k": slice(10000, None)}.get(usage or "", slice(None))
             parts.append((images[part], labels[part]))
+            files += [path] * len(labels[part])
     images, labels = (np.concatenate(column) for column in zip(*parts))
     if compat:
-        return Samples(len(images), lambda k: (images[k][..., None], uint32(labels[k, 0])), labels=labels[:, 0])
-    return Samples(len(images), lambda k: (images[k][..., None], labels[k].astype(np.uint32)), labels=labels[:, 0])
+        return Samples(len(images), lambda k: (images[k][..., None], uint32(labels[k, 0])), labels=labels[:, 0], files=files)
+    return Samples(len(images), lambda k: (images[k][..., None], labels[k].astype(np.uint32)), labels=labels[:, 0], files=files)
 
 
-def _cifar(directory: str, names: list[str], label_bytes: int, what: str) -> tuple[np.ndarray, np.ndarray]:
-    images, labels = [], []
+def _cifar(directory: str, names: list[str], label_bytes: int, what: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """(images, labels, the file of each)"""
+    images, labels, files = [], [], []                       # type: ignore[var-annotated]
     for path in present(directory, names):
         data = raw(path)
         if not len(data) or len(data) % (3072 + label_bytes):
@@ -118,7 +121,8 @@ def _cifar(directory: str, names: list[str], label_bytes: int, what: str) -> tup
         records = data.reshape(-1, 3072 + label_bytes)
         labels.append(records[:, :label_bytes])
         images.append(records[:, label_bytes:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-    return np.concatenate(images), np.concatenate(labels)
+        files += [path] * len(records)
+    return np.concatenate(images), np.concatenate(labels), files
 
 
 @source("image", "label", usage=USAGE)
@@ -126,16 +130,17 @@ def Cifar10Dataset(dataset_dir, usage=None):
     """CIFAR-10 (Krizhevsky 2009), the binary version: image uint8 [32, 32, 3], label uint32."""
     train, test = [f"data_batch_{k}.bin" for k in range(1, 6)], ["test_batch.bin"]
     names = {"train": train, "test": test}.get(usage or "all", train + test)
-    images, labels = _cifar(folder(dataset_dir), names, 1, "cifar10")
-    return Samples(len(images), lambda k: (images[k].copy(), uint32(labels[k, 0])), labels=labels[:, 0])
+    images, labels, files = _cifar(folder(dataset_dir), names, 1, "cifar10")
+    return Samples(len(images), lambda k: (images[k].copy(), uint32(labels[k, 0])), labels=labels[:, 0], files=files)
 
 
 @source("image", "coarse_label", "fine_label", usage=USAGE)
 def Cifar100Dataset(dataset_dir, usage=None):
     """CIFAR-100 (Krizhevsky 2009), the binary version: image uint8 [32, 32, 3], coarse_label uint32, fine_label uint32."""
     names = {"train": ["train.bin"], "test": ["test.bin"]}.get(usage or "all", ["test.bin", "train.bin"])
-    images, labels = _cifar(folder(dataset_dir), names, 2, "cifar100")
-    return Samples(len(images), lambda k: (images[k].copy(), uint32(labels[k, 0]), uint32(labels[k, 1])), labels=labels[:, 1])
+    images, labels, files = _cifar(folder(dataset_dir), names, 2, "cifar100")
+    return Samples(len(images), lambda k: (images[k].copy(), uint32(labels[k, 0]), uint32(labels[k, 1])), labels=labels[:, 1],
+                   files=files)
 
 
 @source("image", "label", usage=USAGE)
@@ -177,30 +182,34 @@ def SemeionDataset(dataset_dir):
 @source("image", "label", usage=("train", "test", "unlabeled", "train+unlabeled", "all"))
 def STL10Dataset(dataset_dir, usage=None):
     """STL-10 (Coates, Lee, Ng 2011), the binary version: image uint8 [96, 96, 3], label int32, -1 where there is none."""
-    directory, images, labels = folder(dataset_dir), [], []
+    directory, images, labels, files = folder(dataset_dir), [], [], []       # type: ignore[var-annotated]
     words = {"all": ["train", "test", "unlabeled"], "train+unlabeled": ["train", "unlabeled"]}.get(usage or "all", [usage])
     for word in words:
-        data = raw(present(directory, [f"{word}_X.bin"])[0])
+        path = present(directory, [f"{word}_X.bin"])[0]
+        data = raw(path)
         if len(data) % 27648:
             raise BadFileError(f"{word}_X.bin in {directory} is damaged: {len(data)} bytes")
         images.append(data.reshape(-1, 3, 96, 96).transpose(0, 3, 2, 1))
         numbers = raw(present(directory, [f"{word}_y.bin"])[0]).astype(np.int32) - 1 if word != "unlabeled" else None
         labels.append(np.full(len(images[-1]), -1, np.int32) if numbers is None else numbers)
+        files += [path] * len(images[-1])
     every, classes = np.concatenate(images), np.concatenate(labels)
-    return Samples(len(every), lambda k: (every[k].copy(), int32(classes[k])), labels=classes)
+    return Samples(len(every), lambda k: (every[k].copy(), int32(classes[k])), labels=classes, files=files)
 
 
 @source("image", "label", usage=("train", "test", "extra", "all"))
 def SVHNDataset(dataset_dir, usage=None):
     """Street View House Numbers (Netzer et al. 2011), format 2: image uint8 [32, 32, 3], label uint32. Needs SciPy."""
     from scipy.io import loadmat
-    images, labels = [], []
+    images, labels, files = [], [], []                       # type: ignore[var-annotated]
     for word in ([usage] if usage and usage != "all" else ["train", "test", "extra"]):
-        content = loadmat(present(folder(dataset_dir), [f"{word}_32x32.mat"])[0])
+        path = present(folder(dataset_dir), [f"{word}_32x32.mat"])[0]
+        content = loadmat(path)
+        files += [path] * content["X"].shape[3]
         images.append(content["X"].transpose(3, 0, 1, 2))
         labels.append(content["y"].ravel() % 10)
     every, classes = np.concatenate(images), np.concatenate(labels)
-    return Samples(len(every), lambda k: (every[k].copy(), uint32(classes[k])), labels=classes)
+    return Samples(len(every), lambda k: (every[k].copy(), uint32(classes[k])), labels=classes, files=files)
 
 
 @source("image", "label")

@@ -177,4 +177,4 @@ def PhotoTourDataset(dataset_dir, name, usage=None):
     pairs = [(int(row[0]), int(row[3]), row[1] == row[4])
              for row in _words(file(os.path.join(directory, "m50_100000_100000_0.txt")))]
     return Samples(len(pairs), lambda k: (patch(pairs[k][0]), patch(pairs[k][1]), uint32(pairs[k][2])),
-                   ["image1", "image2", "matches"])
+                   ["image1", "image2", "matches"], [int(matches) for _, _, matches in pairs])

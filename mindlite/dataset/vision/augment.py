@@ -141,7 +141,10 @@ class UniformAugment(Operation):
     random = True
 
     def __init__(self, transforms: list[Callable], num_ops: int = 2) -> None:
-        self.transforms, self.num_ops = functions(transforms), whole(1)(num_ops, "num_ops")
+        self.transforms = functions(list(transforms) if isinstance(transforms, tuple) else transforms)
+        self.num_ops = whole()(num_ops, "num_ops")
+        if self.num_ops < 1:
+            raise ValueRangeError(f"Input num_ops must be greater than 0, but got {num_ops}.")
         if self.num_ops > len(self.transforms):
             raise ValueRangeError(f"num_ops is greater than transforms list size: {num_ops}, {len(self.transforms)}")
 
