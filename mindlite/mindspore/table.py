@@ -265,6 +265,9 @@ MODULES = {
     "multiprocessing": (("multiprocessing",), {}),
     "parallel": (("mindlite.parallel",), {**_KEPT, **_CHECKPOINTS, "shard": "mindlite.functional:shard",
                                           "AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
+    "parallel.nn": ((), {name: f"mindlite.nn.wrap:{found}" for name, found in (
+        ("GradAccumulation", "GradAccumulationCell"), ("MicroBatchInterleaved", "MicroBatchInterleaved"),
+        ("Pipeline", "PipelineCell"), ("PipelineCell", "PipelineCell"))}),
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),

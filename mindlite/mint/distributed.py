@@ -18,9 +18,10 @@ from ..ops import assign, collectives, concat
 
 __all__ = ["P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
            "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
-           "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks",
-           "get_rank", "get_world_size", "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group",
-           "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "scatter", "send"]
+           "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
+           "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "irecv", "is_available",
+           "is_initialized", "isend", "new_group", "recv", "recv_object_list", "reduce", "reduce_scatter",
+           "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "scatter", "scatter_object_list", "send", "send_object_list"]
 
 
 def init_process_group(backend="hccl", init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="",
@@ -263,6 +264,78 @@ def broadcast_object_list(object_list, src=0, group=None, device=None):
     gathered = [None] * len(engine().members(group))
     all_gather_object(gathered, list(object_list) if engine().rank == src else [], group)
     object_list[:] = gathered[get_group_rank(group, src)]
+
+
+def gather_object(obj, object_gather_list=None, dst=0, group=None):
+    """object_gather_list[r] becomes the obj of rank r, on the rank dst of the world alone; others leave the list out.
+
+    raises : ArgumentError for what JSON cannot say, and where dst has no list; ShapeError for a list of another length
+    """
+    ranks, root = engine().members(group), get_group_rank(group, dst)
+    mine = engine().rank == dst
+    if mine:
+        if not isinstance(object_gather_list, list):
+            raise ArgumentError("gather_object: the rank dst gives a list", note=type(object_gather_list).__name__)
+        _check_length("gather_object", object_gather_list, len(ranks))
+        object_gather_list[root] = json.loads(_as_bytes("gather_object", obj).tobytes())
+        for place in range(len(ranks)):
+            if place != root:
+                object_gather_list[place] = _received(place, group)
+    else:
+        _deliver(_as_bytes("gather_object", obj), root, group)
+
+
+def scatter_object_list(scatter_object_output_list, scatter_object_input_list, src=0, group=None):
+    """The first of scatter_object_output_list becomes this rank's of scatter_object_input_list, which the rank src has.
+
+    raises : ArgumentError for what JSON cannot say, and for an empty list of results; ShapeError for a list of another length
+    """
+    ranks, root = engine().members(group), get_group_rank(group, src)
+    if not scatter_object_output_list:
+        raise ArgumentError("scatter_object_list: scatter_object_output_list has no place for the object")
+    if engine().rank != src:
+        scatter_object_output_list[0] = _received(root, group)
+        return
+    _check_length("scatter_object_list", scatter_object_input_list, len(ranks))
+    told = [_as_bytes("scatter_object_list", value) for value in scatter_object_input_list]
+    for place, message in enumerate(told):
+        if place != root:
+            _deliver(message, place, group)
+    scatter_object_output_list[0] = json.loads(told[root].tobytes())
+
+
+def send_object_list(object_list, dst, group=None, device=None):
+    """Send what JSON can say of a list to the rank dst of the world. raises : ArgumentError for other objects; ValueRangeError
+    for this very rank"""
+    if dst == engine().rank:
+        raise ValueRangeError(f"send_object_list: rank {dst} sends to itself")
+    _deliver(_as_bytes("send_object_list", list(object_list)), get_group_rank(group, dst), group)
+
+
+def recv_object_list(object_list, src=0, group=None, device=None):
+    """The objects of a list become those that the rank src of the world has sent; gives 0.
+
+    raises : ShapeError where another number of them comes; ValueRangeError for this very rank
+    """
+    if src == engine().rank:
+        raise ValueRangeError(f"recv_object_list: rank {src} receives from itself")
+    found = _received(get_group_rank(group, src), group)
+    _check_length("recv_object_list", object_list, len(found))
+    object_list[:] = found
+    return 0
+
+
+OBJECT = 7100                                    # the tag of the size of an object; its bytes have the next one
+
+
+def _deliver(message, to, group):
+    engine().send(np.array([message.size]), to, OBJECT, group)
+    engine().send(message, to, OBJECT + 1, group)
+
+
+def _received(source, group):
+    size, = engine().receive((1,), np.int64, source, OBJECT, group)
+    return json.loads(engine().receive((int(size),), np.uint8, source, OBJECT + 1, group).tobytes())
 
 
 def _as_bytes(name, value):

@@ -207,6 +207,17 @@ def test_mint_distributed_writes_into_the_tensors_it_is_given():
         dist.scatter(part * 0, [part] * N if rank == 0 else None)
         said = [None] * N
         dist.all_gather_object(said, {"rank": rank, "text": "x" * rank})
+        several = [None] * get_group_size() if rank == 1 else None
+        dist.gather_object({"from": rank}, several, 1)
+        assert several == ([{"from": r} for r in range(get_group_size())] if rank == 1 else None)
+        mine = [None]
+        dist.scatter_object_list(mine, [f"for {r}" for r in range(get_group_size())] if rank == 1 else None, 1)
+        assert mine == [f"for {rank}"]
+        if rank == 0:
+            dist.send_object_list([1, {"a": [2.5]}], 1)
+        if rank == 1:
+            got = [None, None]
+            assert dist.recv_object_list(got, 0) == 0 and got == [1, {"a": [2.5]}]
         known = ["of rank", rank]
         dist.broadcast_object_list(known, 1)
         return [t.asnumpy() for t in (total, *rows, part, other, first)], said, known
