@@ -42,7 +42,7 @@ class JaxParts:
         self.sigmoid, self.softmax, self.matmul, self.concat = jax.nn.sigmoid, jax.nn.softmax, jnp.matmul, jnp.concatenate
         self.stack, self.sin, self.cos, self.where, self.array = jnp.stack, jnp.sin, jnp.cos, jnp.where, F.array
         self.top_values = lambda x, k: lax.top_k(x, k)[0]
-        self.twice = lambda x: x.repeat_interleave(2, 2).repeat_interleave(2, 3)
+        self.twice = lambda x: jnp.repeat(jnp.repeat(x, 2, 2), 2, 3)
 
     class Base:
         """What has `construct` and is called."""

@@ -44,7 +44,7 @@ class Order:
     @property
     def size(self):
         """How much there is to compile."""
-        return len(self.request["text"]) + sum(map(len, (self.request.get("parts") or {}).values()))
+        return len(self.request["text"])
 
     def code(self):
         """The bytes; who has to wait for a worker compiles other orders meanwhile.

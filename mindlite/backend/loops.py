@@ -14,6 +14,7 @@ ITERATIONS = {
     "heavy": ((INTERLEAVE, ir.IntType(32)(4)),),         # four: they wait for one another less, constants are read once
     "literal": ((UNROLL_ALL,),),                         # vectors are made of its neighbours
     "written": ((UNROLL,),),                             # its vectors are written as they shall be
+    "around": ((VECTORIZE, ir.IntType(1)(0)),),          # a literal loop over neighbours is in it, whose copies become vectors
     "rare": ((VECTORIZE, ir.IntType(1)(0)), (UNROLL,)),  # less to compile
 }
 

@@ -60,10 +60,9 @@ def target_machine(level=2, reloc="default", codemodel="jitdefault"):
                                                                  codemodel=codemodel, jit=True)
 
 
-def optimised(text, parts=None, passes=0, slp=False, closed=False, **options):
+def optimised(text, passes=0, slp=False, closed=False, **options):
     """(TargetMachine, module) of LLVM IR after the passes.
 
-    parts   : {name of a function that the text declares: IR that defines it}
     passes  : level of the passes over the IR, 0 for none;   slp: vectorise straight-line code too
     closed  : every other function that is declared must be one of this process
     options : those of `target_machine`
@@ -72,10 +71,6 @@ def optimised(text, parts=None, passes=0, slp=False, closed=False, **options):
     with lock:
         machine = target_machine(**options)
         module = llvm.parse_assembly(text)
-        for part in (parts or {}).values():
-            module.link_in(llvm.parse_assembly(part))
-        for name in parts or ():
-            module.get_function(name).linkage = llvm.Linkage.internal
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
         for function in module.functions if closed else ():     # LLVM would end the process where one is missing

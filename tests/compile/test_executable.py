@@ -20,6 +20,7 @@ from mindlite.compile import executable
 from mindlite.compile import flow as F
 from mindlite.compile.executable import Executable
 from mindlite.compile.flow_builder import FlowBuilder
+from mindlite.compile.printers import launch_list
 
 PRINTERS = ("native", "vm", "python")
 every_printer = pytest.mark.parametrize("printer", PRINTERS)
@@ -81,6 +82,23 @@ def test_a_kernel_that_fails_is_named_with_its_error(printer):
     with pytest.raises(InternalError, match="count failed: the counter is unwell"):
         executable.run([cell.ctypes.data, 1])
     assert cell[0] == 1
+
+
+def test_a_launch_of_a_list_that_fails_is_named_and_is_the_last(monkeypatch):
+    monkeypatch.setattr(launch_list, "LONG", 0)
+    b = FlowBuilder("main")
+    counter, status = b.param("ptr", "counter"), b.param("i64", "status")
+    for said in (b.const(0), b.const(0), status, b.const(0)):
+        b.kernel(count, [counter, said])
+    executable = Executable(F.Program(b.finish()), "native", verify=False)
+    assert executable.source().count("call i64 @\"rt_launches\"") == 1
+    assert "launches of count, count, count, count" in executable.source()
+    cell = np.array([0])
+    executable.run([cell.ctypes.data, 0])
+    assert cell[0] == 4
+    with pytest.raises(InternalError, match="count failed: the counter is unwell"):
+        executable.run([cell.ctypes.data, 1])
+    assert cell[0] == 7
 
 
 @every_printer

@@ -1,6 +1,7 @@
 """The three printers mean the same, and what the plan does to memory cannot be seen."""
 import re
 import struct
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mindlite.common.errors import InexactError
 from mindlite.compile import flow as F
 from mindlite.compile.executable import Executable
 from mindlite.compile.flow_builder import FlowBuilder
+from mindlite.compile.printers import launch_list
 
 PRINTERS = ("native", "vm", "python")
 N = Symbol("N")
@@ -192,6 +194,9 @@ def run(executable, n, k, f):
 def test_random_programs_mean_the_same_in_every_printer_and_without_reuse_of_memory(data):
     program = Programs(data.draw).program()
     made = {(p, v): Executable(program, p, verify=v) for p in PRINTERS for v in (False, True)}
+    with mock.patch.object(launch_list, "LONG", 0):
+        made["lists", False] = Executable(program, "native", verify=False)
+        assert "rt_launches" in made["lists", False].source()
     for n, k, f in ((3, 5, 0.25), (1, -7, float("nan")), (40, 2 ** 62, 1.5), (3, 0, -2.0)):
         expected = run(Reference(program), n, k, f)
         for executable in made.values():

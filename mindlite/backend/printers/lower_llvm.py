@@ -12,6 +12,7 @@ import math
 from llvmlite import ir
 
 from ...common import dtype as dt
+from ...common.dim import coefficient
 from ...common.errors import InternalError
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Branch, Fold, Lanes, Let, Loop, Store, reads_across
@@ -19,9 +20,12 @@ from ...mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Se
 from ..loops import counted_loop
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .math_functions import DOUBLE, INLINE
-from .vectors import VectorLoops, transposed, values_of, width
+from .vectors import VectorLoops, row_offsets, transposed, values_of, width
 
 MOST_COPIES = 32                 # of a body in literal loops: beyond, the outer ones stay loops
+SHORTEST_ROW = 4                 # neighbours in literal loops from which on vectors are made of them, not of what is around
+SHORTEST_SUM = 9                 # the same where they are only added up
+NO_ROW = (0, None, False)        # a fold that LLVM makes no vectors of
 
 
 def emit(nest, name="kernel"):
@@ -43,6 +47,7 @@ class _Emitter(VectorLoops):
         self.lane = None                                  # in a loop over lanes: the number of the lane
         self.scratch = {}                                 # folds over a tile -> their accumulators
         self.copies = 1                                   # of the innermost body here, once literal loops are unrolled
+        self.rows = []                                    # of the innermost literal loops here: (extent, row_offsets, it writes)
 
     # ------------------------------------------------------------ frame
 
@@ -72,9 +77,12 @@ class _Emitter(VectorLoops):
         b.cbranch(self.start, body, done)
 
     @contextlib.contextmanager
-    def loop(self, start, stop, step=1, iterations=None):
-        """for i in range(start, stop, step): yields i. iterations : a hint for LLVM (see `loop_hint`)"""
-        beside, self.copies = self.copies, 1
+    def loop(self, start, stop, step=1, iterations=None, variable=None):
+        """for i in range(start, stop, step): yields i.
+
+        iterations : a hint for LLVM (see `loop_hint`);   variable: the IndexVar that i is
+        """
+        beside, self.copies, rows_beside, self.rows = self.copies, 1, self.rows, []
 
         def hint():
             if iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant):
@@ -83,10 +91,31 @@ class _Emitter(VectorLoops):
                     return "rare"
                 self.copies = copies
                 return "literal"
-            return iterations
+            rows, self.rows = self.rows, []
+            around = iterations is None and rows and variable is not None and self.are_apart(rows, variable)
+            return "around" if around else iterations
         with counted_loop(self.builder, start, stop, I64(step), hint) as i:
             yield i
-        self.copies = max(beside, self.copies)
+        self.copies, self.rows = max(beside, self.copies), rows_beside + self.rows
+
+    def are_apart(self, rows, variable):
+        """True if these literal loops are over neighbours, and those of one iteration of `variable` over none of the next: not so
+        windows that slide."""
+        symbol = self.nest.symbols[variable]
+        shortest = SHORTEST_ROW if any(writes for *_, writes in rows) else SHORTEST_SUM
+
+        def is_apart(extent, offset):
+            step = coefficient(offset, symbol)
+            return not isinstance(step, int) or step == 0 or abs(step) >= extent
+        return all(extent >= shortest and offsets is not None and all(is_apart(extent, offset) for offset in offsets)
+                   for extent, offsets, _ in rows)
+
+    def note_row(self, variable, extent, statements, value=None):
+        """Remember a loop that was written, if it is literal and no loop is in it. value: what it adds up"""
+        if isinstance(extent, int) and values_of(statements) is not None:
+            values = () if value is None else (value,)
+            offsets = None if self.is_heavy(statements, values) else row_offsets(self.nest, variable, statements, values)
+            self.rows.append((extent, offsets, value is None))
 
     # ------------------------------------------------------------ statements
 
@@ -121,18 +150,19 @@ class _Emitter(VectorLoops):
         heavy = s.parallel and self.is_heavy(s.body)
         if heavy:
             start = self.heavy_part(s, start, stop)
-        with self.loop(start, stop, self.target.tile if s.tiled else 1, "few" if heavy else None) as i:
+        with self.loop(start, stop, self.target.tile if s.tiled else 1, "few" if heavy else None, s.variable) as i:
             if s.tiled:
                 self.tile_start = i
                 self.tile_size = self.builder.sub(self.piece_end(i, self.target.tile, stop), i)
             else:
                 self.bind(s.variable, i)
             self.statements(s.body)
+        self.note_row(s.variable, s.extent, s.body)
 
-    def is_heavy(self, statements):
+    def is_heavy(self, statements, values=()):
         """True for an innermost loop with transcendental functions: some 20 operations each, with as many constants."""
         return any(isinstance(e, Call) and (e.fields[0], self.type(e)) in INLINE
-                   for e in walk(values_of(statements) or ()))
+                   for e in walk([*(values_of(statements) or ()), *values]))
 
     def heavy_part(self, s, start, stop):
         """The loop over as many iterations of `Target.wide` items as there are; the number of the first item that is left."""
@@ -246,6 +276,7 @@ class _Emitter(VectorLoops):
                 wide = width(self.nest, variable, extent, statements, [s.value])
             if wide is None:
                 self.fold_loops(s.loops, lambda: self.keep_best(s, best, where))
+                self.rows.append(NO_ROW)
             else:
                 self.fold_loops(s.loops[:-1], lambda: self.fold_positions(s, best, where))
             self.names[s.expr] = self.builder.load(where, typ=I64)
@@ -257,6 +288,7 @@ class _Emitter(VectorLoops):
             wide = width(self.nest, variable, extent, statements, [s.value])
             if wide is None:
                 self.fold_loops(s.loops, lambda: self.accumulate(s, acc, self.value(s.value)))
+                self.rows.append(NO_ROW)
             else:
                 self.fold_loops(outer, lambda: self.accumulate(s, acc, self.fold_vectors(
                     s, variable, I64(0), self.dim(extent), wide, statements)))
@@ -268,7 +300,7 @@ class _Emitter(VectorLoops):
             innermost()
             return
         (variable, extent, statements), *rest = loops
-        with self.loop(I64(0), self.dim(extent)) as i:
+        with self.loop(I64(0), self.dim(extent), variable=variable) as i:
             self.bind(variable, i)
             self.statements(statements)
             self.fold_loops(rest, innermost)
@@ -298,6 +330,7 @@ class _Emitter(VectorLoops):
                     self.bind(variable, i)
                     self.statements(statements)
                     self.accumulate(s, part, self.value(s.value))
+                self.note_row(variable, extent, statements, s.value)
                 value = b.load(part, typ=type_)
             else:
                 value = self.fold_vectors(s, variable, first, last, wide, statements)

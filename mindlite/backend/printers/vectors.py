@@ -80,6 +80,18 @@ def width(nest, variable, extent, statements, values=(), known=()):
     return nest.target.long if long else nest.target.wide
 
 
+def row_offsets(nest, variable, statements, values=()):
+    """The offsets at which a loop over `variable` reads and writes, if all of these are neighbours along it; else None."""
+    computed = values_of(statements)
+    if computed is None:
+        return None
+    symbol, exprs = nest.symbols[variable], depending([*computed, *values], variable)
+    stored = [s.offset for s in statements if isinstance(s, Store)]
+    if not all(takes_vectors(e, variable, symbol) for e in exprs) or not all(coefficient(o, symbol) == 1 for o in stored):
+        return None
+    return [*stored, *(e.fields[1] for e in exprs if isinstance(e, Access))]
+
+
 def takes_vectors(expr, variable, symbol):
     """Can the expression, which changes with the variable, be computed for neighbours along it at once?"""
     if isinstance(expr, Access):

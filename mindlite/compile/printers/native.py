@@ -9,14 +9,10 @@ import numpy as np
 from ...backend.launcher import launch_address, launcher_code
 from ...backend.machine_code import cached_code, compile_ir
 from ...common.lazy import LazyModule
-from .. import flow as F
 from ..link import Linked
 from . import runtime as R
 
-native_ir = LazyModule("mindlite.compile.printers.native_ir")
-# Instructions of a program. Beyond, the code is made at level 0: level 2 takes 0.4 ms a launch, level 0 a tenth of it,
-# and a chain of launches runs no faster for it; loops over scalars, where it pays, are short.
-LONG = 200
+native_ir, launch_list = (LazyModule(f"mindlite.compile.printers.{name}") for name in ("native_ir", "launch_list"))
 
 
 def compile_native(linked: Linked, file: str | None = None) -> tuple[int, tuple, dict[int, int]]:
@@ -27,9 +23,9 @@ def compile_native(linked: Linked, file: str | None = None) -> tuple[int, tuple,
     runtime = R.runtime()
     code = file and cached_code(file, runtime.address, name="native")
     if not code:
-        count = sum(1 for flow in linked.program.all_flows() for _ in F.walk(flow.body))
         text = native_ir.print_native(linked)
-        code = compile_ir(text, runtime.address, level=0 if count > LONG else 2, keep=True, name="native")
+        # Of a long program level 2 takes ten times as long as level 0; loops over scalars, where it pays, are short.
+        code = compile_ir(text, runtime.address, level=0 if launch_list.is_long(linked) else 2, keep=True, name="native")
     addresses = np.array(linked.addresses() or [0], np.int64)
     places = {R.KERNELS: addresses.ctypes.data, R.LAUNCHER: launch_address()}
     return code.address("run"), (code, runtime, linked, addresses), places

@@ -4,7 +4,7 @@
 
 Registers become SSA values, so If and While become branches and phis. Kernels are called by addresses that stand in a
 table, with a buffer on the stack for their args: 2-4 ns a launch, and no launch where the work is known to be one
-thread's.
+thread's. Most launches of a long program are data (launch_list.py).
 """
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..link import Linked
 from ..memory import Site
 from . import runtime as R
 from . import scalar_ir
+from .launch_list import LINKS, TABLE, LaunchList, has_lists
 from .python import copy_kind
 
 COMPARED = 8                    # pointers that are compared in place to choose a storage; for more, `rt_static` is called
@@ -33,7 +34,8 @@ def print_native(linked: Linked) -> str:
     flows = linked.program.all_flows()
     functions = {flow.name: _declared(module, f"flow_{n}", flow) for n, flow in enumerate(flows)}
     for flow in flows:
-        _FlowPrinter(linked, flow, functions).write()
+        lists = LaunchList(module, linked, is_small) if flow is linked.program.entry and has_lists(linked) else None
+        _FlowPrinter(linked, flow, functions, lists).write()
     _write_entry(module, linked.program.entry)
     return str(module)
 
@@ -60,9 +62,16 @@ def _write_entry(module: ir.Module, flow: F.Flow) -> None:
     b.ret(b.call(module.globals["flow_0"], [ctx, pointer_to(b, ctx, R.PARAMS + len(given)), *given]))
 
 
+def is_small(i: F.CallKernel, literals: dict[int, int | float]) -> bool:
+    """True if the work of a launch is known here, and too small for a second thread. literals: {register: number}"""
+    extent, cost = map(literals.get, i.over)
+    return extent is not None and cost is not None and extent * cost < current().parallel_from
+
+
 class _FlowPrinter:
-    def __init__(self, linked: Linked, flow: F.Flow, functions: dict[str, ir.Function]) -> None:
+    def __init__(self, linked: Linked, flow: F.Flow, functions: dict[str, ir.Function], lists: LaunchList | None) -> None:
         self.linked, self.flow, self.functions, self.function = linked, flow, functions, functions[flow.name]
+        self.lists = lists                              # its LaunchList, or None
         self.ctx, self.ret, *params = self.function.args
         self.values = {p.register: value for p, value in zip(flow.params, params)}
         self.literals: dict[int, int | float] = {}      # register -> the number that it is
@@ -75,10 +84,13 @@ class _FlowPrinter:
         return self.function.append_basic_block(name)
 
     def value(self, register: int) -> ir.Value:
-        return self.values[register]
+        if register in self.values or self.lists is None:
+            return self.values[register]
+        where = self.lists.where[register]              # of what needed no code
+        return read(self.b, {TABLE: self.table, LINKS: self.links}[where % 4], where // 4)
 
     def all(self, registers: Iterable[int]) -> list[ir.Value]:
-        return [self.values[r] for r in registers]
+        return [self.value(r) for r in registers]
 
     def write(self) -> None:
         """Write the function."""
@@ -133,7 +145,30 @@ class _FlowPrinter:
 
     def block(self, block: F.Block) -> None:
         for instruction in block.instructions:
+            if self.lists is not None:
+                self.launch_before(self.lists, instruction)
+                if id(instruction) in self.lists.taken and type(instruction) is not F.Const:
+                    continue
             _EMIT[type(instruction)](self, instruction)
+        if self.lists is not None:
+            self.launch_before(self.lists, block)
+
+    def launch_before(self, lists: LaunchList, what: F.Instruction | F.Block) -> None:
+        """Run the list that stands before an instruction or the end of a Block, if there is one."""
+        if id(what) in lists.runs:
+            begin, names = lists.runs[id(what)]
+            self.b.comment(f"launches of {', '.join(names)}")
+            code, numbers = (self.b.ptrtoint(words, WORD) for words in (lists.launches, lists.constants))
+            status = call(self.b, "rt_launches", self.ctx, self.b.add(code, word(8 * begin)), len(names), numbers,
+                          self.args)
+            self.abort_if(self.b.icmp_signed("!=", status, word(0)))
+
+    def abort_if(self, condition: ir.Value) -> None:
+        """Leave for the shared end `abort` if a condition holds: the context says what failed."""
+        self.abort = self.abort or ir.Block(self.function, "abort")
+        go_on = self.block_named("called")
+        self.b.cbranch(condition, self.abort, go_on)
+        self.b.position_at_end(go_on)
 
     # ---- one method per instruction
 
@@ -239,16 +274,11 @@ class _FlowPrinter:
             return
         self.fill(self.all(i.kernel_args))
         address = self.link(kernel)
-        if not over or self.is_small(i):
+        if not over or is_small(i, self.literals):
             status = call_at(self.b, address, self.args, 0, over[0] if over else 1)
         else:
             status = call_at(self.b, self.launch, address, self.args, *over)
         self.fail_unless_zero(status, i)
-
-    def is_small(self, i: F.CallKernel) -> bool:
-        """True if the work of a launch is known here, and too small for a second thread."""
-        extent, cost = map(self.literals.get, i.over)
-        return extent is not None and cost is not None and extent * cost < current().parallel_from
 
     def handle(self, i: F.Handle) -> None:
         index = self.linked.table_index(i)
@@ -274,10 +304,7 @@ class _FlowPrinter:
         write(b, self.ctx, R.DEPTH, now)
         status = b.call(self.functions[i.flow], [self.ctx, self.results, *self.all(i.args)])
         write(b, self.ctx, R.DEPTH, before)
-        self.abort = self.abort or ir.Block(self.function, "abort")
-        go_on = self.block_named("called")
-        b.cbranch(b.icmp_signed("!=", status, word(0)), self.abort, go_on)
-        b.position_at_end(go_on)
+        self.abort_if(b.icmp_signed("!=", status, word(0)))
         self.read(i.dsts)
 
     def if_(self, i: F.If) -> None:

@@ -9,6 +9,7 @@ Python through ctypes. So storages, tapes and traces cannot differ between print
     rt_kill_static(context, first, count)   rt_kill(context, slots*, count, id)
     rt_tape_new(context) -> tape   rt_tape_push(tape, from*, nbytes) -> 0 or 1   rt_tape_pop(tape) -> pointer or 0
     rt_output(context, index, from*, nbytes, dims*, ndims) -> 0 or 1
+    rt_launches(context, launches*, count, numbers*, args*) -> 0 or 1         what launch_list.py wrote
     rt_end(context)   ends a run: tapes freed, blocks free for the next run      rt_clear(context)   frees the pool
 
 A block of the pool is malloc'ed with a head of 64 bytes before its data: [nbytes, capacity, in use, next, malloc's
@@ -87,7 +88,7 @@ SIGNATURES: dict[str, tuple[Any, list]] = {
     "rt_fdiv": (_D, [_D, _D]), "rt_fsqrt": (_D, [_D]), "rt_static": (_I, [_I] * 6), "rt_alloc": (_I, [_I] * 7),
     "rt_kill_static": (None, [_I] * 3), "rt_kill": (None, [_I] * 4), "rt_end": (None, [_I]), "rt_clear": (None, [_I]),
     "rt_trace": (None, [_I] * 5), "rt_tape_new": (_I, [_I]), "rt_tape_push": (_I, [_I] * 3), "rt_output": (_I, [_I] * 6),
-    "rt_tape_push_scalar": (_I, [_I] * 2), "rt_tape_pop": (_I, [_I]),
+    "rt_launches": (_I, [_I] * 5), "rt_tape_push_scalar": (_I, [_I] * 2), "rt_tape_pop": (_I, [_I]),
     "rt_fmod": (_D, [_D, _D]), "rt_ffloordiv": (_D, [_D, _D]), **narrow_floats.SIGNATURES,
 }
 

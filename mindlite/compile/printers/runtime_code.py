@@ -249,3 +249,40 @@ def rt_output(ctx: int, index: int, source: int, nbytes: int, dims: int, ndims: 
     store(row, 16, ndims)
     api.ml_memmove(row + 24, dims, ndims * 8)
     return 0
+
+
+def _word_at(bases, where):
+    """The word that launch_list.py says where it lies."""
+    return load(load(bases + (where & 3) * 8) + (where >> 2) * 8)
+
+
+def rt_launches(ctx, launches, count, numbers, args):
+    links = load(ctx, at.KERNELS)
+    launcher = load(ctx, at.LAUNCHER)
+    bases = stack(4)
+    store(bases, 0, numbers)
+    store(bases, 8, load(ctx, at.TABLE))
+    store(bases, 16, links)
+    store(bases, 24, ctx)
+    this = launches
+    n = 0
+    while n < count:
+        taken = load(this, 32)
+        i = 0
+        while i < taken:
+            store(args + i * 8, 0, _word_at(bases, load(this + i * 8, 40)))
+            i += 1
+        kernel = load(links + load(this) * 8)
+        extent = _word_at(bases, load(this, 8))
+        cost = load(this, 16)
+        if cost < 0:
+            status = call(kernel, args, 0, extent)
+        else:
+            status = call(launcher, kernel, args, extent, _word_at(bases, cost))
+        if status != 0:
+            store(ctx, at.FAIL_SITE, load(this, 24))
+            store(ctx, at.FAIL_STATUS, status)
+            return 1
+        this += 40 + taken * 8
+        n += 1
+    return 0
