@@ -3,10 +3,11 @@
     %1 = tanh(%x); %2 = mul(%1, %w); %3 = matmul(%2, %v)     ->     %1 = fused_tanh_mul(%x, %w); %3 = matmul(%1, %v)
 
 Greedy, in program order, first over large values, then over all: a node joins the groups of its producers if the union
-is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so
-exactly) and does not compute so much again that storing would be cheaper; refusals are noted. Library operators and
-effects stay unfused. An effect keeps its source relative to other effects and to every node that reads one of its
-operands, and to nothing else. A node with several results moves together with the nodes that read them.
+is convex (no path leaves it and comes back, so no cycle arises), is one loop nest (`build` and `schedule` say so exactly;
+of elementwise work it is known without them, see `goes_on`) and does not compute so much again that storing would be
+cheaper; refusals are noted. Library operators and effects stay unfused. An effect keeps its source relative to other effects
+and to every node that reads one of its operands, and to nothing else. A node with several results moves together with the
+nodes that read them.
 
 Groups that follow one another and have nothing to do with one another are one kernel in the end (`together`), where that
 keeps no large value alive: what they make is small, or a result of the function.
@@ -26,7 +27,7 @@ from .epilogue import FINISHED
 from .loopnest import CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
-from .signature import attributes_key, constant_key
+from .signature import attributes_key, constant_key, keep_nest, signature
 from .horizontal import TOGETHER
 from .two_stages import in_two_stages
 
@@ -60,13 +61,14 @@ class _Group:
     """Nodes that become one: members (in program order), fused (they are a kernel), before (Groups), cost.
 
     shape: that of all members if each is elementwise and makes just this shape, else None
+    nest : the scheduled LoopNest of the members, where one was made to judge them, else None
     bits : 1 << number of each group that has become this one, for sets;   into: the group that this one has become, or None
     """
 
     def __init__(self, number, members, fused):
         self.bits = 1 << number
         self.number, self.members, self.fused, self.before = number, members, fused, set()
-        self.cost, self.shape, self.into = 0, None, None
+        self.cost, self.shape, self.into, self.nest = 0, None, None, None
 
     @property
     def live(self):
@@ -117,17 +119,43 @@ class _Clusterer:
             reason = self.why_not(node)
             if reason is None:
                 readers = [u for u in self.users.get(id(node), ()) if u.fn is tuple_getitem]
-                reason, cost = self.not_one_kernel([node, *readers])
+                reason, cost = self.elementwise(node) or self.not_one_kernel([node, *readers])
             if reason is not None and node.fn is not tuple_getitem:
                 self.refused.append((node, reason))
             group = _Group(len(groups), [node], reason is None)
             if reason is None:
-                group.cost = cost
+                group.cost, group.nest = cost, self.trial_nest
                 if "elementwise" in node.fn.traits and isinstance(node.abstract, AbstractTensor):
                     group.shape = node.abstract.shape
             groups.append(group)
             self.group_of[id(node)] = group
         return groups
+
+    def elementwise(self, node):
+        """What `not_one_kernel` says of a node whose operands are numbers and tensors of its own shape: the cost of an element
+        does not depend on the shape. None for other nodes."""
+        if not isinstance(node.abstract, AbstractTensor) or "elementwise" not in node.fn.traits:
+            return None
+        kinds: list = []
+        for arg in node.args:
+            if isinstance(arg, ValueNode) and _is_number(arg):
+                kinds.append(constant_key(arg, self.keys))
+            elif isinstance(arg.abstract, AbstractTensor) and arg.abstract.shape == node.abstract.shape:
+                kinds.append((arg.abstract.dtype, node.args.index(arg)))
+            else:
+                return None
+        key = self.target, node.fn, attributes_key(node, self.keys), node.abstract.dtype, tuple(kinds)
+        size = nominal(node.abstract.size)
+        if key not in _of_elements:
+            reason, cost = self.not_one_kernel([node])
+            if reason is not None or size == 0:
+                return reason, cost
+            if len(_of_elements) > REMEMBERED:
+                _of_elements.clear()
+            _of_elements[key] = cost // size
+            return reason, cost
+        self.trial_nest = None
+        return None, _of_elements[key] * size
 
     def why_not(self, node):
         """The reason why `node` is not for a generated kernel, None if it is."""
@@ -228,6 +256,7 @@ class _Clusterer:
             return "they run on different devices"
         if self.path_between(first, second):
             return "another node stands between them"
+        self.trial_nest = None
         if first.shape is not None and first.shape == second.shape:
             self.trial = first.cost + second.cost               # one element after the other: surely one loop
             operands = {id(a) for m in members for a in m.args} - {id(m) for m in members}
@@ -235,6 +264,9 @@ class _Clusterer:
                 return f"more than {self.target.kernel_operands // 2} operands"
             most = self.target.kernel_pointwise
             return None if len(members) <= most else f"more than {most} operators"
+        if self.goes_on(first, second):
+            self.trial = first.cost + second.cost
+            return self.too_many_operands(members)
         reason, cost = self.not_one_kernel(members)
         if reason is None:
             inside = {id(m) for m in first.members}
@@ -245,6 +277,26 @@ class _Clusterer:
                 return "computing values again would cost more than storing them"
             self.trial = cost
         return reason
+
+    def goes_on(self, first, second):
+        """True if `second` is elementwise work on results of `first`, all of whose results have one shape and dtype: it stands in
+        the loops in which they are written, behind folds that are where they were. Beside results of other shapes, or on what
+        is no result yet, a fold may have to move."""
+        if second.shape is None:
+            return False
+        inside = {id(m) for m in first.members}
+        results = {id(m): m.abstract for m in self.results_of(first.members, inside)}
+        abstracts = [*results.values(), *(m.abstract for m in second.members)]
+        return all(id(a) in results for m in second.members for a in m.args if id(a) in inside) and \
+            all(a.shape == second.shape and a.dtype is abstracts[0].dtype for a in abstracts)
+
+    def too_many_operands(self, members):
+        """The reason why these are no kernel, if they have too many operands and results."""
+        inside = {id(m) for m in members}
+        operands = {id(a) for m in members for a in m.args
+                    if id(a) not in inside and not (isinstance(a, ValueNode) and _is_number(a))}
+        many = len(operands) + len(self.results_of(members, inside)) > self.target.kernel_operands
+        return f"more than {self.target.kernel_operands} operands" if many else None
 
     def is_elsewhere(self, group):
         """True for what runs on another device than the rest."""
@@ -257,6 +309,7 @@ class _Clusterer:
 
     def not_one_kernel(self, members):
         """(the reason why `members` are not one loop nest, None if they are; the cost of the loop nest)."""
+        self.trial_nest = None
         key, operands, results = self.signature(members)
         if operands + results > self.target.kernel_operands:
             return f"more than {self.target.kernel_operands} operands", 0
@@ -264,7 +317,7 @@ class _Clusterer:
         if key not in _verdicts:
             if len(_verdicts) > REMEMBERED:
                 _verdicts.clear()
-            _verdicts[key] = _judge(self.fuse(members)[0], self.target)
+            *_verdicts[key], self.trial_nest = _judge(self.fuse(members)[0], self.target)
         return _verdicts[key]
 
     def signature(self, members):
@@ -298,6 +351,7 @@ class _Clusterer:
     def merge(self, first, second):
         """`first` takes the members of `second`."""
         first.cost, first.shape = self.trial, first.shape if first.shape == second.shape else None
+        first.nest = self.trial_nest
         first.members = self.in_order(first.members + second.members)
         first.before = {group.live for group in first.before | second.before} - {first, second}
         for member in second.members:
@@ -422,6 +476,9 @@ class _Clusterer:
                 new[id(node)] = made.nodes[-1]
                 continue
             inner, operands, results = self.fuse(members)
+            for group in dict.fromkeys(self.group_of[id(m)] for m in members):
+                if group.nest is not None:
+                    keep_nest(signature(self.fuse(group.members)[0]), group.nest)
             if any(self.group_of[id(m)] is not self.group_of[id(node)] for m in members):
                 inner.kind = TOGETHER
             abstracts = tuple(r.abstract for r in results)
@@ -451,13 +508,16 @@ def _elements(node):
 
 
 def _judge(graph, target):
+    """(reason or None, cost, the scheduled LoopNest)"""
     try:
-        return None, total_cost(schedule(build(graph, target=target)))
+        nest = schedule(build(graph, target=target))
     except CannotFuse as refusal:
-        return refusal.reason, 0
+        return refusal.reason, 0, None
+    return None, total_cost(nest), nest
 
 
 _verdicts: dict = {}                        # a network repeats its layers: equal clusters are judged once
+_of_elements: dict = {}                     # what an element of an elementwise operator costs
 
 
 def _is_number(node):

@@ -11,7 +11,7 @@ from ..mindir.loops import CannotFuse
 from .horizontal import TOGETHER, parts_of
 from .loopnest import build
 from .schedule import nominal, schedule
-from .signature import signature
+from .signature import signature, take_nest
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,11 @@ def _lowering_together(graph, parts, in_place, target):
 
 def _write(graph, in_place, target):
     """(_Written, function that gives the LoopNest)."""
-    key = signature(graph), in_place, config.lowering, target
+    of = signature(graph)
+    key = of, in_place, config.lowering, target
     if key in _written:
         return _written[key], lambda: schedule(build(graph, in_place, target))
-    nest = schedule(build(graph, in_place, target))
+    nest = (None if in_place else take_nest(of, target)) or schedule(build(graph, in_place, target))
     if len(_written) >= REMEMBERED:
         _written.clear()
     _written[key] = _Written(target.write(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)

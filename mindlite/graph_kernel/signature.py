@@ -1,10 +1,27 @@
 """What tells fused graphs apart: operators, attributes, types, who reads whom.
 
-A network repeats its layers. Equal clusters are judged once (`cluster`) and written, scheduled and compiled once (`lower`).
+A network repeats its layers. Equal clusters are judged once (`cluster`) and written, scheduled and compiled once (`lower`). Who
+judges has made the loop nest that is written: it is kept until then.
 """
 import numpy as np
 
 from ..common.dim import Dim
+
+KEPT = 1024
+_nests: dict = {}                # {signature: a scheduled LoopNest of which no argument shares its memory}
+
+
+def keep_nest(key, nest):
+    """Keep the scheduled LoopNest of a fused graph. key: its signature"""
+    if len(_nests) >= KEPT:
+        _nests.clear()
+    _nests[key] = nest
+
+
+def take_nest(key, target):
+    """The LoopNest that was kept, which is not kept any longer, if it was made for this Target; else None."""
+    nest = _nests.pop(key, None)
+    return nest if nest is not None and nest.target == target else None
 
 
 def signature(graph, keys=None):

@@ -2,6 +2,7 @@
 import os
 import random
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,8 +12,13 @@ import clusters as c                                                            
 from clusters import Writer, evaluate_graph, execute, tensor                                            # noqa: E402
 
 from mindlite.common import dtype as dt                                                                 # noqa: E402
+from mindlite.backend.target import current                                                             # noqa: E402
 from mindlite.graph_kernel import lowering                                                              # noqa: E402
-from mindlite.graph_kernel.cluster import _Clusterer, cluster                                           # noqa: E402
+from mindlite.graph_kernel.cluster import _Clusterer, _judge, cluster                                   # noqa: E402
+from mindlite.graph_kernel.horizontal import parts_of                                                   # noqa: E402
+from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
+from mindlite.graph_kernel.schedule import schedule                                                     # noqa: E402
+from mindlite.graph_kernel.signature import signature, take_nest                                        # noqa: E402
 from mindlite.mindir.abstract import AbstractTuple                                                      # noqa: E402
 from mindlite.mindir.control import cond, tuple_getitem                                                 # noqa: E402
 from mindlite.mindir.graph import FuncGraph                                                             # noqa: E402
@@ -165,15 +171,14 @@ def test_the_graph_that_was_given_is_left_alone():
     assert graph.nodes == nodes and all(not isinstance(n.fn, FuncGraph) for n in nodes)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_graphs_keep_their_values(seed):
-    rng = random.Random(seed)
-    w = Writer(x=tensor("float32", 6, 5), y=tensor("float32", 5), z=tensor("float32", 6, 1))
+def random_graph(rng, rows=6, columns=5, steps=14):
+    """A graph of maps, folds of rows and columns, transposes and products."""
+    w = Writer(x=tensor("float32", rows, columns), y=tensor("float32", columns), z=tensor("float32", rows, 1))
     values = [w.x, w.y, w.z]
-    for _ in range(14):
+    for _ in range(steps):
         kind = rng.randrange(7)
         a = rng.choice(values)
-        whole = [v for v in values if v.abstract.shape == (6, 5)]
+        whole = [v for v in values if v.abstract.shape == (rows, columns)]
         if kind <= 1:
             values.append(w(rng.choice([c.tanh, c.neg, c.relu]), a))
         elif kind <= 3:
@@ -187,10 +192,54 @@ def test_random_graphs_keep_their_values(seed):
         else:
             values.append(w(c.tanh, w(matmul, rng.choice(whole), w(c.transpose, rng.choice(whole), perm=(1, 0)))))
             values[-1] = w(matmul, values[-1], rng.choice(whole))
-    graph = w.graph(*rng.sample(values[3:], 3))
+    return w.graph(*rng.sample(values[3:], 3))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_keep_their_values(seed):
+    graph = random_graph(random.Random(seed))
     numbers = np.random.default_rng(seed)
     inputs = [numbers.standard_normal(p.abstract.shape).astype(dt.float32.numpy) * 0.5 for p in graph.parameters]
     same(graph, cluster(graph), inputs)
+
+
+def test_what_is_known_without_a_loop_nest_is_what_a_loop_nest_says(monkeypatch):
+    goes_on, elementwise, seen = _Clusterer.goes_on, _Clusterer.elementwise, Counter()
+
+    def judged(self, members):
+        return _judge(self.fuse(members)[0], self.target)[:2]
+
+    def looked_at(self, first, second):
+        answer = goes_on(self, first, second)
+        if answer:
+            reason, cost = judged(self, self.in_order(first.members + second.members))
+            assert reason is None and cost <= first.cost + second.cost
+        seen["goes on", answer] += 1
+        return answer
+
+    def counted(self, node):
+        answer = elementwise(self, node)
+        assert answer is None or answer == judged(self, [node])
+        seen["elementwise", answer is None] += 1
+        return answer
+    monkeypatch.setattr(_Clusterer, "goes_on", looked_at)
+    monkeypatch.setattr(_Clusterer, "elementwise", counted)
+    for seed in range(40):
+        rng = random.Random(seed)
+        cluster(random_graph(rng, rng.choice([1, 6, 70]), rng.choice([1, 5, 90]), 30))
+    assert len(seen) == 4 and min(seen.values()) > 20
+
+
+def test_the_loop_nest_that_was_judged_is_the_one_that_is_written():
+    kept = 0
+    for seed in range(20):
+        graph = cluster(random_graph(random.Random(seed), 70, 90, 20))
+        for fused in (part for n in graph.nodes if isinstance(n.fn, FuncGraph) for part, _, _ in parts_of(n.fn)):
+            nest = take_nest(signature(fused), current())
+            if nest is not None:
+                kept += 1
+                assert current().write(nest) == current().write(schedule(build(fused)))
+    assert kept > 20
 
 
 @pytest.mark.parametrize("seed", range(6))
