@@ -157,9 +157,14 @@ class FuncGraph:
     def subgraphs(self) -> Iterator[FuncGraph]:
         """The graphs that this one's nodes hold: as fn, as an attribute, or (syntax) as a constant argument."""
         for node in self.nodes + ([self.output] if isinstance(self.output, CNode) else []):
-            for value in (node.fn, *node.attrs.values(), *(a.value for a in node.args if isinstance(a, ValueNode))):
+            if isinstance(node.fn, FuncGraph):
+                yield node.fn
+            for value in node.attrs.values():
                 if isinstance(value, FuncGraph):
                     yield value
+            for arg in node.args:
+                if isinstance(arg, ValueNode) and isinstance(arg.value, FuncGraph):
+                    yield arg.value
 
     def reachable(self) -> list[FuncGraph]:
         """This graph and all below it, each once, callers before callees."""

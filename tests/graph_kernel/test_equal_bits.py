@@ -56,6 +56,10 @@ FAMILIES = {
     "float16": (lambda x: ops.sum(x, dim=-1), floats(13, 1277, dtype=np.float16)),
     "a transpose": (lambda x, y: ops.tanh(ops.transpose(x, (1, 0))) + y, floats(75, 70), floats(70, 75)),
     "everything": (lambda x: ops.sum(x) * 2, floats(131, 77)),
+    **{f"sums of {n}": (lambda x: ops.sum(x * x, dim=-1), floats(137, n)) for n in (3, 8, 9, 10, 11, 12, 15, 16)},
+    **{f"differences from means of {n}": (lambda x, w: (x - x.mean(-1, keep_dims=True)) * w, floats(137, n), floats(n))
+       for n in (4, 7, 10, 16)},
+    "float64, sums of 12": (lambda x: ops.sum(x, dim=-1), floats(137, 12, dtype=np.float64)),
 }
 
 

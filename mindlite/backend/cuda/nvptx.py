@@ -452,7 +452,7 @@ class _ThreadEmitter(_Emitter):
                 finish()
         run(loops)
 
-    def loop(self, start, stop, step=1, iterations=None):
+    def loop(self, start, stop, step=1, iterations=None, variable=None):
         """for i in range(start, stop, step): yields i."""
         return counted_loop(self.builder, start, stop, I64(step) if isinstance(step, int) else step)
 

@@ -24,7 +24,7 @@ def text_of_parts(texts, positions):
 def read_parts(text):
     """(the texts of the parts, LLVM IR of the kernel, in which part0, part1, .. are their functions)."""
     said = json.loads(text[len(_FIRST_LINE):])
-    words = [len(said["parts"]), max(len(arguments) for _, arguments, _, _ in said["parts"])]
+    words: list[int | str] = [len(said["parts"]), max(len(arguments) for _, arguments, _, _ in said["parts"])]
     for number, arguments, extent, units in said["parts"]:
         words += [f"ptrtoint (ptr @part{number} to i64)", len(arguments), extent, units, *arguments]
     lines = [f"@words = internal constant [{len(words)} x i64] [{', '.join(f'i64 {word}' for word in words)}]",

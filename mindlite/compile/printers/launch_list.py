@@ -88,8 +88,8 @@ class LaunchList:
             self.literals[i.dst], self.where[i.dst] = i.value, self.number(i.value)
         elif isinstance(i, F.Data) and i.device is None:
             self.where[i.dst] = 4 * (len(linked.kernels) + linked.array_number(i.array)) + LINKS
-        elif isinstance(i, F.Handle) and linked.table_index(i) is not None:
-            self.where[i.dst] = 4 * linked.table_index(i) + TABLE
+        elif isinstance(i, F.Handle) and (index := linked.table_index(i)) is not None:
+            self.where[i.dst] = 4 * index + TABLE
         elif isinstance(i, F.Alloc) and i.device is None and _is_one(linked.site(self.flow, i.dst)):
             self.where[i.dst] = 8 * linked.site(self.flow, i.dst).first + TABLE
         elif isinstance(i, F.Kill) and linked.alloc_of(self.flow, i.ptr).device is None:
