@@ -353,8 +353,8 @@ def split_sizes(sizes: Sequence, size: int) -> list[int]:
     if 0 in counts:
         raise RuntimeError(f"Percentage {sizes[counts.index(0)]} is too small.")
     rest = size - sum(counts)
-    for place in range(len(counts)):                         # the rounding is made good at the first parts that can bear it
-        if rest and counts[place] + rest > 0:
-            counts[place] += rest
+    for part in range(len(counts)):                         # the rounding is made good at the first parts that can bear it
+        if rest and counts[part] + rest > 0:
+            counts[part] += rest
             rest = 0
     return counts

@@ -2,7 +2,7 @@
 
     with the seed 7, operation 3 draws for sample 12 of pass 0 from Philox(key=(7, 3), counter=(0, 0, 12, 0))
 
-What a random operation draws depends on that place only, so that order and number of workers change nothing. A user's Python
+What a random operation draws depends only on that position, so that order and number of workers change nothing. A user's Python
 function that draws from `numpy.random` or `random` gets numbers by the same rule where a seed is set: the generators behind
 these modules are exchanged while it runs.
 
@@ -24,8 +24,8 @@ class _Here(threading.local):
     """What a thread draws from.
 
     bits, numbers : one Philox and its Generator, which are placed anew for each sample
-    place         : (seed, operation, pass, sample), None outside a pipeline
-    placed        : True when `bits` stands at `place`
+    position      : (seed, operation, pass, sample), None outside a pipeline
+    placed        : True when `bits` stands at `position`
     held          : (NumPy's bit generator, Python's state) while a user's function runs, else None
     """
 
@@ -33,7 +33,7 @@ class _Here(threading.local):
         self.bits = np.random.Philox(key=0)
         self.numbers = np.random.Generator(self.bits)
         self.state = self.bits.state
-        self.place: tuple[int, int, int, int] | None = None
+        self.position: tuple[int, int, int, int] | None = None
         self.placed = False
         self.held: tuple | None = None
 
@@ -44,12 +44,12 @@ _eager: dict = {"seed": None, "numbers": None}
 
 def begin(seed: int, operation: int, epoch: int, sample: int) -> None:
     """From here on this thread draws for one sample of one operation."""
-    _here.place, _here.placed = (seed, operation, epoch, sample), False
+    _here.position, _here.placed = (seed, operation, epoch, sample), False
 
 
 def end() -> None:
     """This thread leaves the pipeline."""
-    _here.place = None
+    _here.position = None
     if _here.held is not None:
         numpy_bits, python_state = _here.held
         _legacy.set_bit_generator(numpy_bits)
@@ -58,14 +58,14 @@ def end() -> None:
 
 
 def generator() -> np.random.Generator:
-    """The generator of the present place; outside a pipeline one that goes on from call to call, `config.set_seed` starts it."""
+    """The generator of the present position; outside a pipeline one that goes on from call to call."""
     here = _here
-    if here.place is None:
+    if here.position is None:
         if _eager["numbers"] is None:
             _eager["numbers"] = np.random.Generator(np.random.Philox(_eager["seed"]))
         return _eager["numbers"]
     if not here.placed:
-        seed, operation, epoch, sample = here.place
+        seed, operation, epoch, sample = here.position
         inner = here.state["state"]
         inner["key"][:] = seed & _MASK, operation & _MASK
         inner["counter"][:] = 0, 0, sample & _MASK, epoch & _MASK
@@ -80,7 +80,7 @@ def seed_eager(seed: int | None) -> None:
 
 
 def lend_to_python() -> None:
-    """`numpy.random` and `random` draw for the present place until `end()`."""
+    """`numpy.random` and `random` draw for the present position until `end()`."""
     numbers = generator()
     if _here.held is None:
         _here.held = _legacy.get_bit_generator(), random.getstate()

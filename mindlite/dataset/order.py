@@ -32,11 +32,11 @@ class ShuffleDataset(Dataset):
             nexts = list(itertools.islice(source, 4096))
             if not nexts:
                 break
-            for place, following in zip(numbers.integers(0, self.buffer_size, len(nexts)).tolist(), nexts):
-                yield buffer[place]
-                buffer[place] = following
-        for place in numbers.permutation(len(buffer)).tolist():
-            yield buffer[place]
+            for number, following in zip(numbers.integers(0, self.buffer_size, len(nexts)).tolist(), nexts):
+                yield buffer[number]
+                buffer[number] = following
+        for number in numbers.permutation(len(buffer)).tolist():
+            yield buffer[number]
 
 
 class RepeatDataset(Dataset):
@@ -136,9 +136,9 @@ class ConcatDataset(Dataset):
 
     def __init__(self, datasets: Sequence[Dataset]) -> None:
         super().__init__(datasets)
-        for place, child in enumerate(self.children):
+        for number, child in enumerate(self.children):
             if child.size() == 0:
-                raise ValueRangeError(f"There are no samples in the dataset number {place}. Please make sure there are valid "
+                raise ValueRangeError(f"There are no samples in the dataset number {number}. Please make sure there are valid "
                                       f"samples in the dataset.")
 
     def names(self) -> list[str]:

@@ -66,7 +66,7 @@ def tokens_of(spans: Iterable[tuple[str, int]], with_offsets: bool, starts: str 
     words = np.array([word for word, _ in found])
     if not with_offsets:
         return words
-    begin = np.array([place for _, place in found], np.uint32)
+    begin = np.array([position for _, position in found], np.uint32)
     return words, begin, begin + np.array([len(word.encode()) for word, _ in found], np.uint32)
 
 

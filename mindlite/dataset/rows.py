@@ -42,22 +42,22 @@ class MapDataset(Dataset):
                     raise ColumnError(f"Invalid parameter, input column name: {name} doesn't exist in the dataset columns.",
                                       note=f"columns: {', '.join(below)}", location=self.made_at)
             outputs = self.outputs or inputs
-            places = [below.index(name) for name in inputs]
-            others = [place for place in range(len(below)) if place not in places]
-            taken = [name for name in outputs if name in [below[place] for place in others]]
+            positions = [below.index(name) for name in inputs]
+            others = [position for position in range(len(below)) if position not in positions]
+            taken = [name for name in outputs if name in [below[position] for position in others]]
             if taken:
                 raise ColumnError(f"Invalid parameter, output column name: {taken[0]} already exists in the dataset columns.",
                                   location=self.made_at)
-            self.plan = places, outputs, others, len(outputs) == len(inputs)
+            self.plan = positions, outputs, others, len(outputs) == len(inputs)
         return self.plan
 
     def names(self) -> list[str]:
-        places, outputs, others, in_place = self._planned()
+        positions, outputs, others, in_place = self._planned()
         below = list(self.child.names())
         if not in_place:
-            return outputs + [below[place] for place in others]
-        for place, name in zip(places, outputs):
-            below[place] = name
+            return outputs + [below[position] for position in others]
+        for position, name in zip(positions, outputs):
+            below[position] = name
         return below
 
     def processes(self) -> int:
@@ -100,8 +100,8 @@ class MapDataset(Dataset):
     def evaluate(self, run: Run, payload: Any) -> Row:
         epoch, index, below = payload
         row = run.value(below)
-        places, outputs, others, in_place = self._planned()
-        values: list | tuple = [row[place] for place in places]
+        positions, outputs, others, in_place = self._planned()
+        values: list | tuple = [row[position] for position in positions]
         draws.begin(run.seed, run.numbers[id(self)], epoch, index)
         for k, operation in enumerate(self.operations):
             run.doing(self, index, k)
@@ -121,10 +121,10 @@ class MapDataset(Dataset):
                                 f"'output_columns', but got the number of columns returned in 'map' operations: {len(values)}, "
                                 f"the number of 'output_columns': {len(outputs)}.", location=self.made_at)
         if not in_place:
-            return [*values, *(row[place] for place in others)]
+            return [*values, *(row[position] for position in others)]
         row = list(row)
-        for place, value in zip(places, values):
-            row[place] = value
+        for position, value in zip(positions, values):
+            row[position] = value
         return row
 
 
@@ -174,10 +174,10 @@ class FilterDataset(Dataset):
     def walk(self, run: Run, epoch: int) -> Iterator[Row]:
         names = self.child.names()
         check_names(self.inputs, names, self.made_at)
-        places = [names.index(name) for name in self.inputs] or range(len(names))
+        positions = [names.index(name) for name in self.inputs] or range(len(names))
         for index, row in enumerate(run.rows(self.child, epoch)):
             try:
-                wanted = bool(self.predicate(*(row[place] for place in places)))
+                wanted = bool(self.predicate(*(row[position] for position in positions)))
             except Exception as error:                       # the user's function
                 raise run.failed(error, self, index) from error
             if wanted:

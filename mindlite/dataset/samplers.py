@@ -171,8 +171,8 @@ class DistributedSampler(BuiltinSampler):
         if self.offset < 0:
             each = -(-size // self.num_shards)
             return order[(np.arange(each) * self.num_shards + self.shard_id) % size] if size else order
-        places = np.arange(-(-(size + self.offset) // self.num_shards)) * self.num_shards + self.shard_id - self.offset
-        return order[places[(places >= 0) & (places < size)]]
+        positions = np.arange(-(-(size + self.offset) // self.num_shards)) * self.num_shards + self.shard_id - self.offset
+        return order[positions[(positions >= 0) & (positions < size)]]
 
     def is_random(self) -> bool:
         """True if this sampler itself shuffles."""
@@ -265,9 +265,9 @@ class WeightedRandomSampler(BuiltinSampler):
 
     def __init__(self, weights: Iterable[float], num_samples: int | None = None, replacement: bool = True) -> None:
         weights = weights if isinstance(weights, list) else list(weights)
-        for place, weight in enumerate(weights):
+        for position, weight in enumerate(weights):
             if isinstance(weight, bool) or not isinstance(weight, (int, float, np.number)):
-                raise ArgumentError(f"type of weights element must be number, but got w[{place}]: {weight}, "
+                raise ArgumentError(f"type of weights element must be number, but got w[{position}]: {weight}, "
                                     f"type: {type(weight)}.")
         if not isinstance(replacement, bool):
             raise ArgumentError(f"replacement must be a boolean value but was: {replacement}.")

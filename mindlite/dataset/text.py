@@ -423,13 +423,13 @@ def BasicTokenizer(data, /, lower_case=False, keep_whitespace=False, normalizati
 def wordpieces(word: str, start: int, vocab: Vocab, suffix: str, longest: int, unknown: str) -> list[tuple[str, int]]:
     """The longest known pieces of a word from the left; the unknown token if some part is not known (Wu et al. 2016)."""
     if len(word.encode()) <= longest:
-        found, place = [], 0
-        while place < len(word):
-            for end in range(len(word), place, -1):
-                piece = (suffix if place else "") + word[place:end]
+        found, position = [], 0
+        while position < len(word):
+            for end in range(len(word), position, -1):
+                piece = (suffix if position else "") + word[position:end]
                 if piece in vocab._ids:
-                    found.append((piece, start + len(word[:place].encode())))
-                    place = end
+                    found.append((piece, start + len(word[:position].encode())))
+                    position = end
                     break
             else:
                 break

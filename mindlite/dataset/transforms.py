@@ -35,7 +35,7 @@ def TypeCast(data, /, data_type):
 
 @operation(num_classes=whole(1), smoothing_rate=number(0.0, 1.0))
 def OneHot(data, /, num_classes, smoothing_rate=0.0):
-    """A vector of `num_classes` for each whole number, 1 at its place.
+    """A vector of `num_classes` for each whole number, 1 at its position.
 
     smoothing_rate : the 1 becomes 1 - rate, and rate is shared by all (Szegedy et al. 2016); the result is float64 then
     """
@@ -133,12 +133,12 @@ class Slice(Operation):
 
 @operation()
 def Unique(data, /):
-    """(the different values in growing order, for each value its place among them, how often each appears)"""
+    """(the different values in growing order, for each value its position among them, how often each appears)"""
     data = np.asarray(data)
     if data.ndim < 2:
         raise DataError(f"Unique: input must be at least 2-D in order to do unique op, got rank:{data.ndim}")
-    values, places, counts = np.unique(data.ravel(), return_inverse=True, return_counts=True)
-    return values, places.astype(np.int32), counts.astype(np.int32)
+    values, positions, counts = np.unique(data.ravel(), return_inverse=True, return_counts=True)
+    return values, positions.astype(np.int32), counts.astype(np.int32)
 
 
 class Plugin(Operation):

@@ -77,24 +77,24 @@ def pack(value: Any, region: Region) -> tuple[bytes, list[tuple[int, int]]]:
     """Put the arrays of `value` into the region; gives (the rest, where they lie: [(offset, size)])."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    places, offset, raws = [], 0, [buffer.raw() for buffer in buffers]
+    spans, offset, raws = [], 0, [buffer.raw() for buffer in buffers]
     for raw in raws:
-        places.append((offset, raw.nbytes))
+        spans.append((offset, raw.nbytes))
         offset += -(-raw.nbytes // ALIGNMENT) * ALIGNMENT
-    if places:
+    if spans:
         room = np.frombuffer(region.bytes(offset), np.uint8)
-        for (start, size), raw in zip(places, raws):
+        for (start, size), raw in zip(spans, raws):
             room[start:start + size] = np.frombuffer(raw, np.uint8)
-    return head, places
+    return head, spans
 
 
-def unpack(head: bytes, places: list[tuple[int, int]], region: Region) -> Any:
+def unpack(head: bytes, spans: list[tuple[int, int]], region: Region) -> Any:
     """What `pack` was given; its arrays are copies."""
-    if not places:
+    if not spans:
         return pickle.loads(head)
-    last, size = places[-1]
+    last, size = spans[-1]
     room = np.frombuffer(region.bytes(last + size), np.uint8)
-    return pickle.loads(head, buffers=[room[start:start + size].copy() for start, size in places])
+    return pickle.loads(head, buffers=[room[start:start + size].copy() for start, size in spans])
 
 
 class _Worker:
@@ -217,11 +217,11 @@ class Pool:
 
     def _receive(self, worker: _Worker) -> None:
         try:
-            slot, good, head, places = worker.link.recv()
+            slot, good, head, spans = worker.link.recv()
         except (EOFError, ConnectionResetError):
             self._died(worker)
         ticket = worker.busy.pop(slot)
-        value = unpack(head, places, worker.outward[slot])
+        value = unpack(head, spans, worker.outward[slot])
         worker.free.append(slot)
         if self.results.get(ticket) is _FORGET:
             del self.results[ticket]
@@ -276,11 +276,11 @@ def _serve(link: Any, worker: _Worker, compute: Callable, life: tuple[int, int],
     threading.Thread(target=_end_with_parent, args=(life[0],), daemon=True).start()
     while True:
         try:
-            slot, head, places = link.recv()
+            slot, head, spans = link.recv()
         except EOFError:
             os._exit(0)
         try:
-            good, value = True, compute(unpack(head, places, worker.inward[slot]), worker.note)
+            good, value = True, compute(unpack(head, spans, worker.inward[slot]), worker.note)
         except BaseException as error:                       # the border of a process: the parent raises it again
             good, value = False, report(error)
         try:

@@ -25,8 +25,8 @@ def _hann(count: int) -> np.ndarray:
 class _Detector:
     """What the detector measures with, and what it remembers, for all channels at once.
 
-    band, lifter : places of the spectrum and of the cepstrum;  smooth, up, down : how much of the past stays in a step
-    boot : number of the first measurements, -1 after `boots` of them;  spectrum, noise : [channel, place]
+    band, lifter : positions in the spectrum and the cepstrum;  smooth, up, down : how much of the past stays in a step
+    boot : number of the first measurements, -1 after `boots` of them;  spectrum, noise : [channel, position]
     """
     size: int
     band: slice
@@ -127,13 +127,13 @@ def Vad(waveform, /, sample_rate, trigger_level=7.0, trigger_time=0.25, search_t
     count = max(math.ceil(search_time * measure_freq), 1)
     ring, mean = np.zeros((len(channels), count)), np.zeros(len(channels))
     for step, end in enumerate(range(length, wave.shape[-1], period)):
-        place = step % count
-        ring[:, place] = detector.measure(channels[:, end - length:end])
-        mean = mean * keep["trigger"] + ring[:, place] * (1 - keep["trigger"])
+        slot = step % count
+        ring[:, slot] = detector.measure(channels[:, end - length:end])
+        mean = mean * keep["trigger"] + ring[:, slot] * (1 - keep["trigger"])
         loud = mean >= trigger_level
         if loud.any():
             gap = int(allowed_gap * measure_freq + 0.5)
-            kept = max(_before(ring[channel], place, trigger_level, gap) for channel in np.flatnonzero(loud))
+            kept = max(_before(ring[channel], slot, trigger_level, gap) for channel in np.flatnonzero(loud))
             start = end - int(pre_trigger_time * sample_rate + 0.5) - kept * period - length
             return wave[..., max(start, 0):]
     held = int(pre_trigger_time * sample_rate + 0.5) + math.ceil(search_time * measure_freq) * period + length

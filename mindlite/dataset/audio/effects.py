@@ -16,11 +16,11 @@ from .kinds import DensityFunction, Interpolation, Modulation, positive, rate, s
 
 def _wave(kind: Modulation, count: int, low: float, high: float, turn: float) -> np.ndarray:
     """One period of a wave in [low, high] as `count` numbers; it begins after the part `turn` of a period."""
-    place = (np.arange(count) + int(turn * count + 0.5)) % count / count
+    at = (np.arange(count) + int(turn * count + 0.5)) % count / count
     if kind is Modulation.SINUSOIDAL:
-        height = (np.sin(2 * np.pi * place) + 1) / 2
+        height = (np.sin(2 * np.pi * at) + 1) / 2
     else:                                                    # up to 1 at a quarter, down to 0 at three quarters
-        height = np.where(place < 0.25, 2 * place + 0.5, np.where(place < 0.75, 1.5 - 2 * place, 2 * place - 1.5))
+        height = np.where(at < 0.25, 2 * at + 0.5, np.where(at < 0.75, 1.5 - 2 * at, 2 * at - 1.5))
     return height * (high - low) + low
 
 

@@ -171,11 +171,11 @@ def from_mel(mel: Any, kind: MelType) -> Any:
     return np.where(m >= 15, 1000 * np.exp(math.log(6.4) / 27 * (m - 15)), m * 200 / 3)
 
 
-def triangles(n_freqs: int, places: np.ndarray, sample_rate: int) -> np.ndarray:
-    """Triangular filters [frequency, filter] between places in hertz."""
+def triangles(n_freqs: int, points: np.ndarray, sample_rate: int) -> np.ndarray:
+    """Triangular filters [frequency, filter] between points in hertz."""
     every = np.linspace(0, sample_rate // 2, n_freqs)
-    slopes = places[None, :] - every[:, None]
-    steps = np.diff(places)
+    slopes = points[None, :] - every[:, None]
+    steps = np.diff(points)
     return np.maximum(0, np.minimum(-slopes[:, :-2] / steps[:-1], slopes[:, 2:] / steps[1:]))
 
 
@@ -188,10 +188,10 @@ def melscale_fbanks(n_freqs: int, f_min: float, f_max: float, n_mels: int, sampl
         raise ValueRangeError("Input f_max is not within the required interval of (0, 16777216].")
     if f_min >= f_max:
         raise ValueRangeError(f"Input f_min should be no more than f_max, but got f_min: {f_min} and f_max: {f_max}.")
-    places = from_mel(np.linspace(to_mel(f_min, mel_type), to_mel(f_max, mel_type), n_mels + 2), mel_type)
-    found = triangles(n_freqs, places, sample_rate)
+    points = from_mel(np.linspace(to_mel(f_min, mel_type), to_mel(f_max, mel_type), n_mels + 2), mel_type)
+    found = triangles(n_freqs, points, sample_rate)
     if norm == NormType.SLANEY:
-        found *= 2.0 / (places[2:] - places[:-2])
+        found *= 2.0 / (points[2:] - points[:-2])
     return found.astype(np.float32)
 
 
@@ -332,8 +332,8 @@ def SpectralCentroid(waveform, /, sample_rate, n_fft=400, win_length=None, hop_l
     """The mean frequency of each frame."""
     wave = sound(waveform, "SpectralCentroid")
     found = _spectrum(wave, n_fft, win_length, hop_length, pad, window, 1.0, False, True, BorderType.REFLECT, True)
-    places = np.linspace(0, sample_rate // 2, n_fft // 2 + 1)[:, None]
-    return ((places * found).sum(-2, keepdims=True) / found.sum(-2, keepdims=True)).astype(wave.dtype)
+    points = np.linspace(0, sample_rate // 2, n_fft // 2 + 1)[:, None]
+    return ((points * found).sum(-2, keepdims=True) / found.sum(-2, keepdims=True)).astype(wave.dtype)
 
 
 # ------------------------------------------------------------------- time and pitch

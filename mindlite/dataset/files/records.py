@@ -93,18 +93,18 @@ def content(path: str, compression: str | None = None) -> bytes:
 
 def spans(data: bytes, path: str) -> list[tuple[int, int]]:
     """(start, end) of each record's data; the CRCs of the lengths are checked. raises : BadFileError"""
-    found, place = [], 0
-    while place < len(data):
-        if place + 12 > len(data):
-            raise BadFileError(f"Invalid file. {path} is truncated, or is not a valid TFRecordDataset file (at byte {place})")
-        size, crc = struct.unpack_from("<QI", data, place)
-        if masked(crc32c(data[place:place + 8])) != crc:
+    found, offset = [], 0
+    while offset < len(data):
+        if offset + 12 > len(data):
+            raise BadFileError(f"Invalid file. {path} is truncated, or is not a valid TFRecordDataset file (at byte {offset})")
+        size, crc = struct.unpack_from("<QI", data, offset)
+        if masked(crc32c(data[offset:offset + 8])) != crc:
             raise BadFileError(f"Invalid file. {path} is damaged, or is not a valid TFRecordDataset file: the checksum of the "
-                               f"length at byte {place} is wrong")
-        if place + 16 + size > len(data):
-            raise BadFileError(f"Invalid file. {path} is truncated: the record at byte {place} has {size} bytes")
-        found.append((place + 12, place + 12 + size))
-        place += 16 + size
+                               f"length at byte {offset} is wrong")
+        if offset + 16 + size > len(data):
+            raise BadFileError(f"Invalid file. {path} is truncated: the record at byte {offset} has {size} bytes")
+        found.append((offset + 12, offset + 12 + size))
+        offset += 16 + size
     return found
 
 
@@ -118,38 +118,38 @@ def record(data: bytes, span: tuple[int, int], path: str) -> bytes:
 
 # ------------------------------------------------------------------- protobuf
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = data[place]
+        byte = data[offset]
         value |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 128:
-            return value & 0xFFFFFFFFFFFFFFFF, place
+            return value & 0xFFFFFFFFFFFFFFFF, offset
         if shift > 63:
             raise ValueError("a number of more than 64 bits")
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
     """(number, wire type, value) of each field of a message. raises : ValueError, IndexError, struct.error"""
-    place = 0
-    while place < len(data):
-        key, place = _varint(data, place)
+    offset = 0
+    while offset < len(data):
+        key, offset = _varint(data, offset)
         number, wire = key >> 3, key & 7
         if wire == 0:
-            value, place = _varint(data, place)
+            value, offset = _varint(data, offset)
             yield number, wire, value
             continue
         if wire == 2:
-            size, place = _varint(data, place)
+            size, offset = _varint(data, offset)
         elif wire in (1, 5):
             size = 8 if wire == 1 else 4
         else:
             raise ValueError(f"wire type {wire}")
-        if place + size > len(data):
+        if offset + size > len(data):
             raise ValueError("a field ends after the message")
-        yield number, wire, data[place:place + size]
-        place += size
+        yield number, wire, data[offset:offset + size]
+        offset += size
 
 
 def _feature(data: bytes) -> np.ndarray | list[bytes]:
@@ -168,9 +168,9 @@ def _int64s(data: bytes) -> Iterator[int]:
         if wire == 0:
             yield value
             continue
-        place = 0
-        while place < len(value):
-            one, place = _varint(value, place)
+        offset = 0
+        while offset < len(value):
+            one, offset = _varint(value, offset)
             yield one
 
 
@@ -293,16 +293,16 @@ def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equa
     if described is not None and not isinstance(described, Schema):
         raise ArgumentError(f"Argument schema with value {schema} is not of type [Schema, str].")
     datas = [content(path, compression_type) for path in paths]
-    places = [(number, span) for number, data in enumerate(datas) for span in spans(data, paths[number])]
+    positions = [(number, span) for number, data in enumerate(datas) for span in spans(data, paths[number])]
     if described is not None:
         columns = {column["name"]: column for column in described.columns}
         names = names_list(columns_list, "columns_list") or list(columns)
     else:
-        first = example(record(datas[places[0][0]], places[0][1], paths[places[0][0]]), paths[places[0][0]]) if places else {}
-        columns, names = {}, names_list(columns_list, "columns_list") or sorted(first)
+        first = [example(record(datas[number], span, paths[number]), paths[number]) for number, span in positions[:1]]
+        columns, names = {}, names_list(columns_list, "columns_list") or sorted(first[0] if first else ())
 
     def sample(k: int) -> tuple:
-        number, span = places[k]
+        number, span = positions[k]
         path = paths[number]
         found = example(record(datas[number], span, path), path)
         for name in names:
@@ -310,7 +310,8 @@ def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equa
                 raise BadFileError(f"Invalid columns_list, column {name!r} is not in a record of {path}, which has "
                                    f"{', '.join(sorted(found))}")
         return tuple(_value(found[name], columns.get(name), name, path) for name in names)
-    return Samples(len(places), sample, names, files=[paths[number] for number, _ in places], groups=[n for n, _ in places])
+    numbers = [number for number, _ in positions]
+    return Samples(len(positions), sample, names, files=[paths[number] for number in numbers], groups=numbers)
 
 
 # ------------------------------------------------------------------- RandomDataset

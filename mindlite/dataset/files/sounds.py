@@ -93,9 +93,9 @@ def LJSpeechDataset(dataset_dir):
 def LibriTTSDataset(dataset_dir, usage=None):
     """LibriTTS (Zen et al. 2019): waveform, sample_rate, original_text, normalized_text, speaker_id, chapter_id, utterance_id."""
     directory = folder(dataset_dir)
-    places = [directory] if usage in (None, "all") else [folder(os.path.join(directory, usage))]
+    folders = [directory] if usage in (None, "all") else [folder(os.path.join(directory, usage))]
     paths, more = [], []
-    for path in (path for place in places for path in files_below(place, (".wav",))):
+    for path in (path for below in folders for path in files_below(below, (".wav",))):
         stem = path[:-4]
         words = os.path.basename(stem).split("_")
         paths.append(path)

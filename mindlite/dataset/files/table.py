@@ -92,8 +92,8 @@ class FileOrder(BuiltinSampler):
         self.groups = np.asarray(groups)
 
     def choose(self, size, numbers, labels=None):
-        places = numbers.permutation(int(self.groups.max()) + 1 if size else 0)
-        return np.argsort(places[self.groups], kind="stable")
+        positions = numbers.permutation(int(self.groups.max()) + 1 if size else 0)
+        return np.argsort(positions[self.groups], kind="stable")
 
     def is_shuffled(self):
         return True

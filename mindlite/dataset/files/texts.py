@@ -288,9 +288,9 @@ def CLUEDataset(dataset_files, task="AFQMC", usage="train"):
                 continue
             try:
                 entry, row = json.loads(line), []
-                for _, place in columns:
+                for _, part in columns:
                     value = entry
-                    for key in place.split("/"):
+                    for key in part.split("/"):
                         value = value[key]
                     row.append(np.array(value))
                 rows.append(tuple(row))
@@ -314,10 +314,10 @@ def Multi30kDataset(dataset_dir, usage=None, language_pair=None):
     if {one, other} != {"en", "de"}:
         raise ValueRangeError(f"language_pair can only be ['en', 'de'] or ['de', 'en'], but got {language_pair}")
     directory, rows = folder(dataset_dir), []
-    for word, place, stem in (("train", "training", "train"), ("valid", "validation", "val"),
+    for word, part, stem in (("train", "training", "train"), ("valid", "validation", "val"),
                               ("test", "mmt16_task1_test", "test")):
         if usage in (None, "all", word):
-            rows += _pairs(*(file(os.path.join(directory, place, f"{stem}.{language}")) for language in (one, other)))
+            rows += _pairs(*(file(os.path.join(directory, part, f"{stem}.{language}")) for language in (one, other)))
     return rows_of(rows)
 
 

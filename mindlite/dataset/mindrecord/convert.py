@@ -145,9 +145,9 @@ class ImageNetToMR(_Converter):
             for line in stream:
                 words = line.split()
                 if len(words) >= 2:
-                    place = os.path.join(self.image_dir, words[0])
-                    for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
-                        with open(os.path.join(place, name), "rb") as image:
+                    directory = os.path.join(self.image_dir, words[0])
+                    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else ():
+                        with open(os.path.join(directory, name), "rb") as image:
                             yield {"label": int(words[1]), "file_name": name, "data": image.read()}
 
 

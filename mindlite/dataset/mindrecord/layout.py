@@ -77,29 +77,29 @@ _SIZES = {0xD9: ">B", 0xDA: ">H", 0xDB: ">I", 0xDE: ">H", 0xDF: ">I"}
 def unpack_map(data: bytes) -> dict[str, Any]:
     """What `pack_map` was given. raises : MindRecordError"""
     try:
-        value, place = _unpack(data, 0)
+        value, offset = _unpack(data, 0)
     except (struct.error, IndexError, UnicodeDecodeError, RecursionError) as error:
         raise MindRecordError(f"a row's fields are damaged: {error}") from None
-    if not isinstance(value, dict) or place != len(data):
+    if not isinstance(value, dict) or offset != len(data):
         raise MindRecordError("a row's fields are damaged: they are no map")
     return value
 
 
-def _unpack(data: bytes, place: int) -> tuple[Any, int]:
-    code = data[place]
-    place += 1
+def _unpack(data: bytes, offset: int) -> tuple[Any, int]:
+    code = data[offset]
+    offset += 1
     if code < 0x80:
-        return code, place
+        return code, offset
     if code >= 0xE0:
-        return code - 256, place
+        return code - 256, offset
     if code in _FIXED:
         form = _FIXED[code]
-        return struct.unpack_from(form, data, place)[0], place + struct.calcsize(form)
+        return struct.unpack_from(form, data, offset)[0], offset + struct.calcsize(form)
     if code in (0xC0, 0xC2, 0xC3):
-        return {0xC0: None, 0xC2: False, 0xC3: True}[code], place
+        return {0xC0: None, 0xC2: False, 0xC3: True}[code], offset
     if code in _SIZES:
         form = _SIZES[code]
-        size, place = struct.unpack_from(form, data, place)[0], place + struct.calcsize(form)
+        size, offset = struct.unpack_from(form, data, offset)[0], offset + struct.calcsize(form)
     elif 0xA0 <= code < 0xC0 or code < 0x90:
         size = code & (31 if code >= 0xA0 else 15)
     else:
@@ -107,12 +107,12 @@ def _unpack(data: bytes, place: int) -> tuple[Any, int]:
     if code in (0xDE, 0xDF) or code < 0x90:
         found = {}
         for _ in range(size):
-            key, place = _unpack(data, place)
-            found[key], place = _unpack(data, place)
-        return found, place
-    if place + size > len(data):
+            key, offset = _unpack(data, offset)
+            found[key], offset = _unpack(data, offset)
+        return found, offset
+    if offset + size > len(data):
         raise MindRecordError("a row's fields are damaged: text ends after them")
-    return data[place:place + size].decode(), place + size
+    return data[offset:offset + size].decode(), offset + size
 
 
 # ------------------------------------------------------------------- arrays
@@ -188,7 +188,7 @@ def is_blob(spec: dict) -> bool:
 
 # ------------------------------------------------------------------- files
 
-class Place(NamedTuple):
+class RowLocation(NamedTuple):
     """Where a row lies in a file."""
     raw_page: int
     raw_start: int
@@ -229,9 +229,9 @@ class MindRecordFile:
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise MindRecordError(f"Invalid file, {path} is damaged or is no mindrecord file: its header: {error}") from None
         self.raws = sorted(set(self.schema) - set(self.blobs))
-        self.places = self._places()
+        self.locations = self._locations()
 
-    def _places(self) -> list[Place]:
+    def _locations(self) -> list[RowLocation]:
         index = self.path + ".db"
         if not os.path.isfile(index):
             raise MindRecordError(f"Invalid file, {index} does not exist: a mindrecord file needs its index")
@@ -241,7 +241,7 @@ class MindRecordFile:
         for row in rows:
             if not all(isinstance(n, int) and n >= 0 for n in row):
                 raise MindRecordError(f"Invalid file, {index} is damaged: {row}")
-            found.append(Place(*row))
+            found.append(RowLocation(*row))
         return found
 
     def values(self, columns: tuple[str, ...]) -> list[tuple]:
@@ -274,16 +274,16 @@ class MindRecordFile:
 
     def row(self, number: int, stream: Any) -> dict[str, Any]:
         """The fields of a row. stream : the file, opened. raises : MindRecordError"""
-        place, found = self.places[number], {}
+        location, found = self.locations[number], {}
         if self.raws:
-            fields = unpack_map(self._part(stream, place.raw_page, place.raw_start, place.raw_end, "RAW"))
+            fields = unpack_map(self._part(stream, location.raw_page, location.raw_start, location.raw_end, "RAW"))
             for name in self.raws:
                 kind, value = self.schema[name]["type"], fields.get(name)
                 if (kind == "string") != isinstance(value, str) or value is None or isinstance(value, (bool, dict)):
                     raise MindRecordError(f"{self.path} is damaged: field {name!r} of row {number} is {value!r}")
                 found[name] = value if kind == "string" else float(value) if kind.startswith("float") else value
         if self.blobs:
-            data = self._part(stream, place.blob_page, place.blob_start, place.blob_end, "BLOB")
+            data = self._part(stream, location.blob_page, location.blob_start, location.blob_end, "BLOB")
             for name, part in zip(self.blobs, _split(data, len(self.blobs), self.path)):
                 found[name] = unpack_field(part, self.schema[name], name)
         return found
@@ -292,13 +292,13 @@ class MindRecordFile:
 def _split(data: bytes, count: int, path: str) -> list[bytes]:
     if count == 1:
         return [data]
-    parts, place = [], 0
+    parts, offset = [], 0
     for _ in range(count):
-        size = int.from_bytes(data[place:place + 8], "big")
-        if place + 8 + size > len(data):
+        size = int.from_bytes(data[offset:offset + 8], "big")
+        if offset + 8 + size > len(data):
             raise MindRecordError(f"{path} is damaged: a field ends after its row")
-        parts.append(data[place + 8:place + 8 + size])
-        place += 8 + size
-    if place != len(data):
-        raise MindRecordError(f"{path} is damaged: {len(data) - place} bytes after the last field of a row")
+        parts.append(data[offset + 8:offset + 8 + size])
+        offset += 8 + size
+    if offset != len(data):
+        raise MindRecordError(f"{path} is damaged: {len(data) - offset} bytes after the last field of a row")
     return parts

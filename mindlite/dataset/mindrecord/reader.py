@@ -42,14 +42,14 @@ class Rows:
 
     def __init__(self, files: list[MindRecordFile]) -> None:
         self.files = files
-        self.places = [(number, row) for number, file in enumerate(files) for row in range(len(file.places))]
+        self.positions = [(number, row) for number, file in enumerate(files) for row in range(len(file.locations))]
         self.streams: dict[tuple[int, int], Any] = {}        # (process, file): a process that was forked opens its own
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        number, row = self.places[index]
+        number, row = self.positions[index]
         key = os.getpid(), number
         if key not in self.streams:
             self.streams[key] = open(self.files[number].path, "rb")
@@ -277,11 +277,11 @@ class MindDataset(Source):
     def describe(self, sample: int, operation: int | None = None) -> str:
         if sample >= len(self.rows):
             return f"the padding row of {self.label()}"
-        number, row = self.rows.places[sample]
+        number, row = self.rows.positions[sample]
         return f"sample {sample} of {self.label()}, row {row} of {self.rows.files[number].path}"
 
     def file_of(self, sample: int) -> str | None:
-        return self.rows.files[self.rows.places[sample][0]].path if sample < len(self.rows) else None
+        return self.rows.files[self.rows.positions[sample][0]].path if sample < len(self.rows) else None
 
     def failing(self, operation: int | None) -> str:
         return "MindDataset failed to read a sample."

@@ -65,7 +65,7 @@ class FileWriter:
         for path in writer.paths:
             file = MindRecordFile(path)
             with open(path, "rb") as stream:
-                for number in range(len(file.places)):
+                for number in range(len(file.locations)):
                     writer._add(file.row(number, stream))
         return writer
 
@@ -205,7 +205,7 @@ class FileWriter:
     def _write(self, path: str, shard: int, rows: list, index: list[str]) -> None:
         pages: list[dict] = []
         contents: list[list[bytes]] = []
-        places: list[list[int]] = [[0] * 6 for _ in rows]    # as layout.Place
+        locations: list[list[int]] = [[0] * 6 for _ in rows]    # as layout.RowLocation
         groups = [0] * len(rows)
         used = None
         for number, (_, blob, _) in enumerate(rows):         # BLOB pages; each is a row group
@@ -215,7 +215,7 @@ class FileWriter:
                 pages.append(_page(len(pages), "BLOB_DATA", len(pages), number, shard))
                 contents.append([])
                 used = 0
-            places[number][3:] = len(pages) - 1, used, used + len(blob)
+            locations[number][3:] = len(pages) - 1, used, used + len(blob)
             groups[number] = len(pages) - 1
             contents[-1].append(blob)
             used += len(blob)
@@ -231,7 +231,7 @@ class FileWriter:
             known = pages[-1]["row_group_ids"]
             if not known or known[-1]["id"] != groups[number]:
                 known.append({"id": groups[number], "offset": used})
-            places[number][:3] = len(pages) - 1, used, used + len(raw)
+            locations[number][:3] = len(pages) - 1, used, used + len(raw)
             contents[-1].append(raw)
             used += len(raw)
             pages[-1]["page_size"] = used
@@ -251,11 +251,11 @@ class FileWriter:
                 for number, content in enumerate(contents):
                     stream.seek(HEADER_SIZE + number * PAGE_SIZE)
                     stream.write(b"".join(content))
-            self._write_index(path, rows, places, groups, index)
+            self._write_index(path, rows, locations, groups, index)
         except OSError as error:
             raise MRMOpenError(f"{path} cannot be written: {error}") from None
 
-    def _write_index(self, path: str, rows: list, places: list, groups: list, index: list[str]) -> None:
+    def _write_index(self, path: str, rows: list, locations: list, groups: list, index: list[str]) -> None:
         columns = [f"INC_{k} INT, {name}_0 {_SQL[self.schema[name]['type']]}" for k, name in enumerate(index)]
         keys = ",".join(["ROW_ID", *(f"INC_{k}" for k in range(len(index)))])
         table = ("CREATE TABLE INDEXES(  ROW_ID               INT  NOT NULL, PAGE_ID_RAW          INT  NOT NULL, "
@@ -267,9 +267,9 @@ class FileWriter:
         data.execute("CREATE TABLE SHARD_NAME(NAME TEXT NOT NULL)")
         data.execute("INSERT INTO SHARD_NAME VALUES (?)", (os.path.basename(path),))
         lines = []
-        for number, ((_, _, fields), place) in enumerate(zip(rows, places)):
+        for number, ((_, _, fields), location) in enumerate(zip(rows, locations)):
             values = dict(fields)
-            line = [number, *place[:3], groups[number], *place[3:]]
+            line = [number, *location[:3], groups[number], *location[3:]]
             for name in index:
                 line += [0, values[name]]
             lines.append(line)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import draws
 from ..operation import DataError, image_array, image_size, number, operation, pair, probability
-from .geometry import CROP, PART, inter, padded_for_crop, random_part, random_place, target_size
+from .geometry import CROP, PART, inter, padded_for_crop, random_corner, random_part, target_size
 from .kinds import Border, Inter
 from .resizing import resize_array
 
@@ -93,7 +93,7 @@ def RandomCropWithBBox(image, bboxes, /, size, padding=None, pad_if_needed=False
     image, (left, top) = padded_for_crop(image, pair(size), padding, pad_if_needed, fill_value, padding_mode)
     boxes[:, 0] += np.array(left).astype(boxes.dtype)
     boxes[:, 1] += np.array(top).astype(boxes.dtype)
-    y, x = random_place(image, pair(size), "RandomCropWithBBox")
+    y, x = random_corner(image, pair(size), "RandomCropWithBBox")
     height, width = pair(size)
     return image[y:y + height, x:x + width].copy(), cut(boxes, y, x, height, width)
 

@@ -164,7 +164,7 @@ def RandomVerticalFlip(image, /, prob=0.5):
     return image[::-1].copy() if draws.generator().random() < prob else image
 
 
-def random_place(image: np.ndarray, size: tuple[int, int], name: str = "RandomCrop") -> tuple[int, int]:
+def random_corner(image: np.ndarray, size: tuple[int, int], name: str = "RandomCrop") -> tuple[int, int]:
     """(top, left) of a part drawn at random. raises : DataError if the image is smaller"""
     spare = image.shape[0] - size[0], image.shape[1] - size[1]
     if min(spare) < 0:
@@ -192,9 +192,9 @@ CROP = dict(size=image_size, padding=optional(padding_of), pad_if_needed=flag, f
 
 @image_operation(random=True, **CROP)
 def RandomCrop(image, /, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
-    """A part of the image at a random place, after padding."""
+    """A part of the image at a random position, after padding."""
     image, _ = padded_for_crop(image, pair(size), padding, pad_if_needed, fill_value, padding_mode)
-    top, left = random_place(image, pair(size))
+    top, left = random_corner(image, pair(size))
     return crop_array(image, top, left, *pair(size)).copy()
 
 

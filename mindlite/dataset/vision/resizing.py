@@ -61,9 +61,9 @@ def _weights(have: int, want: int, how: Inter) -> tuple[np.ndarray, np.ndarray]:
         offsets: tuple = (0, 1)
         weights = np.stack([1 - part, part], -1)
     else:
-        place = ((np.arange(want) + 0.5) * scale - 0.5).astype(np.float32)
-        base = np.floor(place).astype(np.int64)
-        part = (place - base).astype(np.float32)
+        position = ((np.arange(want) + 0.5) * scale - 0.5).astype(np.float32)
+        base = np.floor(position).astype(np.int64)
+        part = (position - base).astype(np.float32)
         if how == Inter.LINEAR:
             part = np.where((base < 0) | (base >= have - 1), np.float32(0), part)
             base = np.clip(base, 0, have - 1)
@@ -102,16 +102,16 @@ def _linear_bytes(image: np.ndarray, vertical: tuple, horizontal: tuple) -> np.n
     """OpenCV's arithmetic in whole numbers: columns first, then rows, rounded to 1/4 and to 1."""
     columns, across = horizontal[0], np.rint(horizontal[1] * _BITS).astype(np.int32)
     rows, down = vertical[0], np.rint(vertical[1] * _BITS).astype(np.int32)
-    used, place = np.unique(rows, return_inverse=True)
-    place = place.reshape(rows.shape)
+    used, position = np.unique(rows, return_inverse=True)
+    position = position.reshape(rows.shape)
     wide = image[used].astype(np.int32)
     tail = (1,) * (image.ndim - 2)
     mixed = wide.take(columns[:, 0], 1) * across[:, 0].reshape(-1, *tail)
     mixed += wide.take(columns[:, 1], 1) * across[:, 1].reshape(-1, *tail)
     mixed >>= 4
     shape = (-1, 1, *tail)
-    upper = (mixed[place[:, 0]] * down[:, 0].reshape(shape)) >> 16
-    upper += (mixed[place[:, 1]] * down[:, 1].reshape(shape)) >> 16
+    upper = (mixed[position[:, 0]] * down[:, 0].reshape(shape)) >> 16
+    upper += (mixed[position[:, 1]] * down[:, 1].reshape(shape)) >> 16
     upper += 2
     upper >>= 2
     return upper.astype(np.uint8)
