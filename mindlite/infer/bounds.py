@@ -6,7 +6,7 @@
 Where the check fails Python runs the call again, and its operator raises with the index that is wrong. Inside vmap an
 element that does not take a branch may fail it too: Python then finds nothing wrong, and its result is the call's.
 
-What is inside by how it was made needs no check: places in an axis of that size, and the number of an iteration of a loop
+What is inside by how it was made needs no check: positions in an axis of that size, and the number of an iteration of a loop
 (`for i in range(len(x)): x[i]`), also with known numbers added.
 """
 from __future__ import annotations
@@ -158,7 +158,7 @@ def limits(tracer: Any, value: Any) -> tuple:
 
 
 def inside(node: Value, size: Size) -> bool:
-    """True for indices that are inside by how they are made: 0, 1, .. and places in an axis of that size."""
+    """True for indices that are inside by how they are made: 0, 1, .. and positions in an axis of that size."""
     column = None
     while not isinstance(node, ValueNode) and getattr(getattr(node, "fn", None), "name", "") in SAME_VALUES:
         if node.fn is slice_ and node.attrs["sizes"][-1] == 1:

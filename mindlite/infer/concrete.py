@@ -34,7 +34,7 @@ from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
 from .evaluating import Evaluating
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
-from .fallback import place, read_cell
+from .fallback import call_key, read_cell
 from .kinds import leaves
 from .outcome import Raises
 from .outside import from_library, is_users, own_method
@@ -127,7 +127,7 @@ class Recorder(Evaluator):
 
     def execute_recorded(self, frame: Frame, node: CNode) -> Value:
         """The value of a syntax node, taken from the log or computed, and recorded."""
-        key = place(self)
+        key = call_key(self)
 
         def operands():
             return [self.read(frame, a) for a in node.args]
@@ -167,7 +167,7 @@ class Recorder(Evaluator):
 
     def call_unknown(self, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """Make the call that inference would leave to run time, and record what it gives."""
-        key = place(self, getattr(fn, "__qualname__", type(fn).__name__))
+        key = call_key(self, getattr(fn, "__qualname__", type(fn).__name__))
 
         def run():
             return by_python(self, call_at, self.tracer.origin.location, namespace_of(self.calls.frames), fn,

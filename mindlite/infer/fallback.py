@@ -71,7 +71,7 @@ CURES = {"numpy": "compute with ops instead of NumPy",
          "statement": "move the statement out of the function"}
 
 
-def place(ev: Evaluating, name: str | None = None) -> tuple:
+def call_key(ev: Evaluating, name: str | None = None) -> tuple:
     """What identifies a call: where it stands, in which construct, what it calls (None: it is what the construct does),
     through which calls one gets there."""
     location = ev.tracer.origin.location
@@ -89,14 +89,14 @@ def call_unknown(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[
     if ev.concrete:
         recorder: Any = ev
         return recorder.call_unknown(fn, args, kwargs)
-    key = place(ev, getattr(fn, "__qualname__", type(fn).__name__))
+    key = call_key(ev, getattr(fn, "__qualname__", type(fn).__name__))
     return _write(ev, key, fn, args, kwargs, reason, returns, keeps, keeps, copies, CURES[cure])
 
 
 def ask_python(ev: Evaluating, fn: Value, args: Sequence[Value], reason: str, returns: Any = None,
                kwargs: dict[str, Any] | None = None) -> Value:
     """What a construct gives whose operand is an object that only Python knows: fn(*args, **kwargs), at run time."""
-    key = place(ev)
+    key = call_key(ev)
     if key == ev.fallback.asked:
         raise Refusal(f"a construct asks Python several times: {reason}")
     ev.fallback.asked = key

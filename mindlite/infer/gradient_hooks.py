@@ -216,15 +216,15 @@ def _write_gates(ev: Evaluating, region: Region) -> None:
         made, = write_gate(ev, [x], bprop, whole=True)
         if view is not None:
             ev.tracer.effects.views[x] = view
-        written, places = nodes[start:], dict[AnfNode, int](zip(nodes[:start], itertools.count(1)))
-        first = places.get(x, 0)
-        place = max([behind, first, *[places.get(a, 0) for node in written for a in node.args]])
-        while place < start and nodes[place].fn is tuple_getitem and nodes[place].args[0] in getattr(x, "args", ()):
-            place += 1                                       # behind all results of the node that has made it
-        if any(x in node.args for node in nodes[first:place]):
+        written, positions = nodes[start:], dict[AnfNode, int](zip(nodes[:start], itertools.count(1)))
+        first = positions.get(x, 0)
+        position = max([behind, first, *[positions.get(a, 0) for node in written for a in node.args]])
+        while position < start and nodes[position].fn is tuple_getitem and nodes[position].args[0] in getattr(x, "args", ()):
+            position += 1                                    # behind all results of the node that has made it
+        if any(x in node.args for node in nodes[first:position]):
             raise AmbiguousTarget("a hook uses what is made of the Tensor that it is registered on")
-        for node in nodes[place:start]:
+        for node in nodes[position:start]:
             node.args = tuple([made if a is x else a for a in node.args])
-        nodes[place:] = written + nodes[place:start]
-        behind = place + len(written)
+        nodes[position:] = written + nodes[position:start]
+        behind = position + len(written)
         ev.tracer.store[x] = made if newest is None else newest

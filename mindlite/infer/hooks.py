@@ -37,7 +37,7 @@ def pass_hook(ev: Evaluating, hook: Value, gradients: Sequence[Value], arguments
     arguments : what the hook is called with;   single: it takes and gives one gradient, no tuple
     """
     name = name_of(ev, hook)
-    mark = "hook", name, place_of(hook), tuple([g is None for g in gradients])
+    mark = "hook", name, identity_of(hook), tuple([g is None for g in gradients])
     if ev.is_object(hook) or mark in ev.fallback.marks:
         reason = ev.fallback.marks.get(mark, "a hook that Python has made")
         return _in_python(ev, hook, name, gradients, arguments, single, reason)
@@ -106,7 +106,7 @@ def name_of(ev: Evaluating, hook: Value) -> str:
     return getattr(hook, "__qualname__", type(hook).__name__).replace("<locals>.", "")
 
 
-def place_of(hook: Value) -> tuple | None:
+def identity_of(hook: Value) -> tuple | None:
     """What tells a hook from others of its name."""
     code = getattr(hook, "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno)

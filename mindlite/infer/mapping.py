@@ -29,12 +29,12 @@ def map_over(ev: Evaluating, what: Any, args: Sequence[Value], kwargs: dict[str,
     axes = axes_of_arguments(what.in_axes, args)
     used: list = []
     sizes: list = []
-    places: dict = {}  # places: {what is mapped: its axis}
+    axis_of: dict = {}  # {what is mapped: its axis}
 
     def call(sub):
         inside = []
         for value, axis in zip(args, axes):
-            inside.append(_enter(ev, sub, value, axis, used, sizes, places))
+            inside.append(_enter(ev, sub, value, axis, used, sizes, axis_of))
         check_sizes(sizes)
         return ev.call(what.function, tuple(inside), kwargs)
     sub = Subgraph(ev, "vmap", call)
@@ -46,7 +46,7 @@ def map_over(ev: Evaluating, what: Any, args: Sequence[Value], kwargs: dict[str,
            lambda x, axis: numbers.update({n: axis for n in sub.outputs_of(x)}), sub.content)
     for owner, changed in sub.changed.items():              # an argument changes along the axis that it is mapped over
         if isinstance(owner, (AnfNode, Tensor)) and isinstance(changed, Slot):
-            numbers[changed.number] = places.get(owner)
+            numbers[changed.number] = axis_of.get(owner)
     out_axes = tuple(numbers.get(n, 0) for n in range(len(sub.region.graph.outputs)))
     with interpreting(ev.tracer):
         results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph,
@@ -77,7 +77,7 @@ def check_sizes(sizes: Sequence[Size]) -> None:
 def axes_of_parts(keys: Any, axes: Any, named: str) -> Any:
     """in_axes or out_axes for each part of a container, in order; for what is none (keys is None) its axis.
 
-    keys   : the parts' places or names      axes: an int or None for all, or a tuple, list or dict of those of the parts
+    keys   : the parts' positions or names      axes: an int or None for all, or a tuple, list or dict of those of the parts
     named  : what the error says, of two numbers
     raises : ArgumentError where the axes are not like the container
     """
@@ -125,13 +125,13 @@ def _repeated(ev: Evaluating, value: Value, axis: Any, size: Size) -> Value:
     rank = len(x.abstract.shape) + 1
     if not -rank <= axis < rank:
         raise OutAxesError(axis, rank)
-    place = axis % rank
+    position = axis % rank
     with interpreting(ev.tracer):
-        one = reshape(x, shape=x.shape[:place] + (1,) + x.shape[place:])
-        return broadcast_to(one, shape=x.shape[:place] + (size,) + x.shape[place:])
+        one = reshape(x, shape=x.shape[:position] + (1,) + x.shape[position:])
+        return broadcast_to(one, shape=x.shape[:position] + (size,) + x.shape[position:])
 
 
-def _enter(ev: Evaluating, sub: Subgraph, value: Value, axes: Any, used: list, sizes: list, places: dict) -> Value:
+def _enter(ev: Evaluating, sub: Subgraph, value: Value, axes: Any, used: list, sizes: list, axis_of: dict) -> Value:
     """The argument inside a mapped function: every tensor along an axis loses it."""
     def leaf(x, axis):
         def without(abstract):
@@ -139,7 +139,7 @@ def _enter(ev: Evaluating, sub: Subgraph, value: Value, axes: Any, used: list, s
             if not 0 <= a < abstract.ndim:
                 raise ShapeError(f"vmap: there is no axis {axis} to map over", note=str(abstract))
             used.append(a)
-            places[x] = a
+            axis_of[x] = a
             sizes.append(abstract.shape[a])
             return AbstractTensor(abstract.dtype, abstract.shape[:a] + abstract.shape[a + 1:])
         if axis is None or not is_data(x):
