@@ -278,11 +278,11 @@ class Question:
             later = []
             for guard in waiting:
                 kind, owner, name, _ = guard
-                place = locate(description, owner)
-                if place is None:
+                reference = locate(description, owner)
+                if reference is None:
                     later.append(guard)
                 else:
-                    made.append([kind, place, name, observed(description, kind, owner, name, guard)[0]])
+                    made.append([kind, reference, name, observed(description, kind, owner, name, guard)[0]])
             if len(later) == len(waiting):
                 raise NotCacheable(f"a {type(later[0][1]).__name__} whose {later[0][2] or 'content'} it reads has no name")
             waiting = later
@@ -365,19 +365,19 @@ def locate(description: Description, value: Any) -> int | list[str] | None:
 
 def name_of(description: Description, value: Any) -> int | list[str]:
     """The same. raises : NotCacheable where there is no way"""
-    place = locate(description, value)
-    if place is None:
+    reference = locate(description, value)
+    if reference is None:
         raise NotCacheable(f"a {type(value).__name__} that it uses has no name")
-    return place
+    return reference
 
 
-def found_as(description: Description, place: int | list[str]) -> Any:
+def found_as(description: Description, reference: int | list[str]) -> Any:
     """The object of this process that `locate` has named."""
-    if isinstance(place, int):
-        return description.objects[place]
-    value = named(place[1], place[2])
+    if isinstance(reference, int):
+        return description.objects[reference]
+    value = named(reference[1], reference[2])
     if value is None:
-        raise NotCacheable(f"{place[1]}.{place[2]} is gone")
+        raise NotCacheable(f"{reference[1]}.{reference[2]} is gone")
     description.enter(value)
     return value
 

@@ -108,10 +108,10 @@ def site_lines(sites: Iterable[Site]) -> list[str]:
     lines: list[str] = []
     before = None
     for (location, reason, cure), (runs, seconds) in found.items():
-        place, text = str(location or "somewhere"), location.source().strip() if location is not None else ""
-        if place != before:
-            lines.append(f"{place}: {text}" if text else f"{place}:")
-            before = place
+        heading, text = str(location or "somewhere"), location.source().strip() if location is not None else ""
+        if heading != before:
+            lines.append(f"{heading}: {text}" if text else f"{heading}:")
+            before = heading
         cost = f"; {runs} crossing(s), {1e6 * seconds / runs:.0f} us each" if runs else ""
         lines.append(f"    {reason}{cost}" + (f"; instead: {cure}" if cure else ""))
     return lines
@@ -146,10 +146,10 @@ def detail_lines(f: Explained, variant: Variant) -> list[str]:
     return lines + [f"    {line}" for line in compiled.unfused]
 
 
-def copy_lines(places: Iterable[Instruction]) -> list[str]:
+def copy_lines(instructions: Iterable[Instruction]) -> list[str]:
     """Which copies go between devices, and the lines that cause them."""
     lines = []
-    for copy in places:
+    for copy in instructions:
         if isinstance(copy, Copy):
             at = copy.origin.location if copy.origin is not None else None
             text = at.source().strip() if at is not None else ""
@@ -159,8 +159,8 @@ def copy_lines(places: Iterable[Instruction]) -> list[str]:
     return lines
 
 
-def library_lines(places: Iterable[Instruction]) -> list[str]:
-    """Which library kernels are launched, at how many places, and why these."""
-    kernels = [place.kernel for place in places if isinstance(place, CallKernel) and place.kernel.why]
+def library_lines(instructions: Iterable[Instruction]) -> list[str]:
+    """Which library kernels are launched, how often, and why these."""
+    kernels = [i.kernel for i in instructions if isinstance(i, CallKernel) and i.kernel.why]
     counted = collections.Counter((kernel.name, kernel.why) for kernel in kernels)
     return [f"    {name}, {count} launch(es): {why}" for (name, why), count in counted.items()]

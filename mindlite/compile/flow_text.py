@@ -45,7 +45,7 @@ MAX_BYTES = 1 << 26                 # of constant arrays
 
 
 class Writer:
-    """Writes values; kernels, places, arrays and Symbols go to tables, each once.
+    """Writes values; kernels, locations, arrays and Symbols go to tables, each once.
 
     symbols: those that the reader has too, in this order;   other: writes what has no form here
     """
@@ -84,10 +84,10 @@ class Writer:
         if cls is dict:
             return ["dict", *[[self.write(k), self.write(v)] for k, v in value.items()]]
         if cls is Origin:
-            place = value.location
-            return ["origin", None if place is None else self.place(place)]
+            location = value.location
+            return ["origin", None if location is None else self.location(location)]
         if cls is Location:
-            return ["place", self.place(value)]
+            return ["location", self.location(value)]
         if cls is Kernel:
             return ["kernel", self.numbered("kernels", value, lambda: self.kernel(value))]
         if cls is np.ndarray:
@@ -122,7 +122,7 @@ class Writer:
             raise NotCacheable(f"a {cls.__qualname__} in the program")
         return self.other(value)
 
-    def place(self, location: Location) -> int:
+    def location(self, location: Location) -> int:
         """The number of a Location."""
         return self.numbered("locations", (location, location.cell), lambda: self.record(location))
 
@@ -173,7 +173,7 @@ class Reader:
         for entry in tables["symbols"][len(self.symbols):]:
             self.symbols.append(Symbol(*entry))
         self.locations = [self.read(entry) for entry in tables["locations"]]
-        self.origins = [Origin(place) for place in self.locations]
+        self.origins = [Origin(location) for location in self.locations]
         self.kernels = [self.kernel(name, cost, recipe, number)
                         for number, (name, cost, recipe) in enumerate(tables["kernels"])]
 
@@ -248,7 +248,7 @@ READ = {
     "list": lambda reader, text: [reader.read(v) for v in text[1:]],
     "dict": lambda reader, text: {reader.read(k): reader.read(v) for k, v in text[1:]},
     "origin": lambda reader, text: Origin() if text[1] is None else reader.origins[text[1]],
-    "place": lambda reader, text: reader.locations[text[1]],
+    "location": lambda reader, text: reader.locations[text[1]],
     "kernel": lambda reader, text: reader.kernels[text[1]],
     "array": lambda reader, text: reader.arrays[text[1]],
     "symbol": lambda reader, text: reader.symbols[text[1]],

@@ -38,23 +38,23 @@ class KnownCall:
         self.short: Any = None                               # the ShortPlan of it
         self.context, self.made = Context(self.executable), list[tuple[int, tuple, np.dtype]]()
         env, items, params = dict(zip(plan.symbols, sizes)), [], []
-        for n, (kind, place, more, *rest) in enumerate(plan.steps):
+        for n, (kind, index, more, *rest) in enumerate(plan.steps):
             at = Context.param_place(n)
             params.append(0)
             if kind == "out":
                 shape = tuple([evaluate(size, env) for size in rest[0]])
                 items.append(python_entry.item(python_entry.ARRAY, len(arguments) + len(self.made), np.ndarray, more, shape, at))
-                self.made.append((place, shape, more))
+                self.made.append((index, shape, more))
             elif kind == "size":
-                shape = arguments[place][3] if place is not None else plan.held[more].shape
+                shape = arguments[index][3] if index is not None else plan.held[more].shape
                 params[-1] = self.context.array[at] = shape[rest[0]]
-            elif place is not None:
-                source, owner, dtype, shape = arguments[place]
-                items.append(python_entry.item(source, place, owner, dtype, shape, at))
+            elif index is not None:
+                source, owner, dtype, shape = arguments[index]
+                items.append(python_entry.item(source, index, owner, dtype, shape, at))
             else:
                 held = plan.held[more]
                 items.append(python_entry.item(python_entry.HELD, held.tensor, type(held.tensor), held.dtype, held.shape, at))
-        read, unused = {step[1] for step in plan.steps if step[0] == "tensor"}, R.PARAMS - 1     # a place that nothing reads
+        read, unused = {step[1] for step in plan.steps if step[0] == "tensor"}, R.PARAMS - 1     # a slot that nothing reads
         items += [python_entry.item(source, n, owner, dtype, shape, unused)      # what the Flow does not read is checked too
                   for n, (source, owner, dtype, shape) in enumerate(arguments) if n not in read]
         self.sizes = self.executable.entry_sizes(params)
@@ -64,7 +64,7 @@ class KnownCall:
                                         self.is_brief([(dtype, shape) for _, _, dtype, shape in arguments]))
         self.enter = self.entry.call
         order = {number: i for i, (number, _, _) in enumerate(self.made)}
-        self.order = [order[place] if kind == "param" else -1 for kind, place in plan.results]   # -1 for what is no new array
+        self.order = [order[index] if kind == "param" else -1 for kind, index in plan.results]   # -1 for what is no new array
         self.point_into_arena()
 
     def is_brief(self, arguments: Iterable[tuple[np.dtype, tuple[int, ...]]]) -> bool:

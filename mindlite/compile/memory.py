@@ -203,7 +203,7 @@ def pack(storages: Sequence[Storage], nbytes: Sequence[int], conflicts: Conflict
     for first in (lambda n: (-sizes[n], lives[n]), lambda n: (lives[n], -sizes[n])):
         ordered = _by_breadth(storages, sizes, conflicts, first)
         for _ in range(MOVES):
-            offsets = _place(ordered, sizes, conflicts)
+            offsets = _pack(ordered, sizes, conflicts)
             ends = [0 if offset < 0 else offset + size for offset, size in zip(offsets, sizes)]
             peak = max(ends, default=0)
             if best is None or peak < best.peak:
@@ -229,7 +229,7 @@ def _by_breadth(storages: Sequence[Storage], sizes: Sequence[int], conflicts: Co
     return list(ordered)
 
 
-def _place(ordered: list[int], sizes: Sequence[int], conflicts: Conflicts) -> list[int]:
+def _pack(ordered: list[int], sizes: Sequence[int], conflicts: Conflicts) -> list[int]:
     """Offsets in that order of numbers, each in the smallest gap where it fits; -1 for other numbers."""
     offsets = [-1] * len(sizes)
     # (offset, end) of what is placed and lives together with each, sorted
@@ -451,9 +451,9 @@ class _Lifetimes:
             block = own[depth[n]][0]
             index = max(path[depth[n]][1] for path in members[n])
             start = self.spans[own[-1]][0]
-            for place in own[depth[n]:-1]:
-                if isinstance(self.spans[place][2], F.While):
-                    start = self.spans[place][0]
+            for loop in own[depth[n]:-1]:
+                if isinstance(self.spans[loop][2], F.While):
+                    start = self.spans[loop][0]
                     break
             avoid = tuple(p for p in self.enclosing[alloc.dst] if self.points.of(p) & self.bit[alloc.dst])
             yield _Life(start, self.spans[block, index][1], block, index, avoid)

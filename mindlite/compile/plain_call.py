@@ -77,15 +77,15 @@ def _run(plan: CallPlan, arrays: Sequence[Any], objects: list) -> Ran:
     """The Ran of a run on ndarrays, DeviceArrays, numbers and objects. raises : as Executable.run"""
     env = {} if plan.static else dict(zip(plan.symbols, plan.sizes(arrays)))
     params, made, copies = [], {}, []
-    for kind, place, more, *rest in plan.steps:
+    for kind, index, more, *rest in plan.steps:
         if kind == "out":
             shape, device = rest
             if not plan.static:
                 shape = tuple([evaluate(size, env) for size in shape])
-            made[place] = array = np.empty(shape, more) if device is None else empty_on(device, shape, more)
+            made[index] = array = np.empty(shape, more) if device is None else empty_on(device, shape, more)
             params.append(address_of(array))
             continue
-        value = arrays[place] if place is not None else plan.held[more].tensor.elements
+        value = arrays[index] if index is not None else plan.held[more].tensor.elements
         if plan.shared:
             value = part_here(value)
         if kind == "tensor":
@@ -113,15 +113,15 @@ def run_graph(plan: CallPlan, arrays: Sequence[Any]) -> list:
 
 def output_of(plan: CallPlan, number: int, ran: Ran) -> Any:
     """An output of the graph: an ndarray, a DeviceArray, a number or an object."""
-    kind, place = plan.results[number]
+    kind, index = plan.results[number]
     if kind in ("param", "output"):
-        made = ran.made[place] if kind == "param" else ran.outputs[place]
+        made = ran.made[index] if kind == "param" else ran.outputs[index]
         if number in plan.parts:
             placement, shape = plan.parts[number]
             return ShardedArray(made, shape, placement)
         return made
     if kind == "value":
-        value, abstract = ran.values[place], plan.abstracts[number]
+        value, abstract = ran.values[index], plan.abstracts[number]
         return abstract.type(value) if isinstance(abstract, AbstractScalar) else ran.objects[value]
     raise ArgumentError("a new value of a Parameter cannot be a result too")
 

@@ -61,7 +61,7 @@ def quick_call(variant: Variant, signature: Signature, args: tuple) -> Any:
 
 
 class _Writer:
-    """Writes the function: `names` are its globals, `leaves` the places, classes and specs of its Tensors."""
+    """Writes the function: `names` are its globals, `leaves` the paths, classes and specs of its Tensors."""
 
     def __init__(self, plan: CallPlan, signature: Signature, args: tuple) -> None:
         self.plan, self.executable = plan, plan.executable
@@ -76,10 +76,10 @@ class _Writer:
         self.distinct = len(tensors) > 1
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
-        places = [place for place, owner, _ in self.leaves if owner is not np.ndarray]
+        paths = [path for path, owner, _ in self.leaves if owner is not np.ndarray]
         self.plain = not self.tests and self.flat           # machine code can see that none of them is another one
-        if len(places) > 1:                                 # none of them is another one
-            self.tests.append(f"len({{{', '.join(f'id({place})' for place in places)}}}) == {len(places)}")
+        if len(paths) > 1:                                 # none of them is another one
+            self.tests.append(f"len({{{', '.join(f'id({path})' for path in paths)}}}) == {len(paths)}")
         self.known = KnownCall(plan, [
             (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape)
             for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
@@ -90,34 +90,34 @@ class _Writer:
         self.names[name] = value
         return name
 
-    def read(self, signature: Part, value: Any, place: str) -> None:
+    def read(self, signature: Part, value: Any, path: str) -> None:
         """Tests for what a part of the arguments must be; its Tensors become arguments of the builtin."""
         if isinstance(signature, TensorSpec):
             if type(value) not in (Tensor, Parameter, np.ndarray):
                 raise Unfit(f"an argument of class {type(value).__name__}")
-            self.leaves.append((place, type(value), signature))
+            self.leaves.append((path, type(value), signature))
         elif isinstance(signature, SameSpec):
-            self.tests.append(f"{place} is {self.leaves[signature.number][0]}")
+            self.tests.append(f"{path} is {self.leaves[signature.number][0]}")
         elif type(value) is tuple:
-            if place != "args":
-                self.tests.append(f"type({place}) is tuple")
-            if place != "args" or not self.flat:            # the builtin counts what it is given
-                self.tests.append(f"len({place}) == {len(value)}")
+            if path != "args":
+                self.tests.append(f"type({path}) is tuple")
+            if path != "args" or not self.flat:            # the builtin counts what it is given
+                self.tests.append(f"len({path}) == {len(value)}")
             for number, (inner, item) in enumerate(zip(signature[1:], value)):
-                self.read(inner, item, f"{place}[{number}]")
+                self.read(inner, item, f"{path}[{number}]")
         elif type(value) in _PLAIN:
-            test = f"{place} is {self.name('c', value)}"
+            test = f"{path} is {self.name('c', value)}"
             if type(value) in (int, str, bytes) and value == value:
-                test = f"({test} or type({place}) is {type(value).__name__} and {place} == {value!r})"
+                test = f"({test} or type({path}) is {type(value).__name__} and {path} == {value!r})"
             self.tests.append(test)
         elif type(value) is float:
             if value != value or value == 0.0:
                 raise Unfit("a float argument that is 0.0 or not a number")
-            self.tests.append(f"type({place}) is float and {place} == {self.name('c', value)}")
+            self.tests.append(f"type({path}) is float and {path} == {self.name('c', value)}")
         elif isinstance(value, (tuple, list, dict)):
             raise Unfit(f"an argument of class {type(value).__name__}")
         else:
-            self.tests.append(f"{place} is {self.name('c', value)}")
+            self.tests.append(f"{path} is {self.name('c', value)}")
 
     # -- guards
 
@@ -127,10 +127,10 @@ class _Writer:
         if check is None or check[0] in (ATTRIBUTE, METHOD) and not check[2].isidentifier():
             return holds
         kind, owner, name, value, bound = check
-        place, known = self.name("g", owner), self.name("v", value)
+        outside, known = self.name("g", owner), self.name("v", value)
         if value is ABSENT:
-            return f"{name!r} not in {place}"
-        read = {ITEM: f"{place}[{name!r}]", CELL: f"{place}.cell_contents"}.get(kind, f"{place}.{name}")
+            return f"{name!r} not in {outside}"
+        read = {ITEM: f"{outside}[{name!r}]", CELL: f"{outside}.cell_contents"}.get(kind, f"{outside}.{name}")
         if kind == METHOD:
             return f"{read}.__func__ is {known} and {read}.__self__ is {self.name('s', bound)}"
         if type(value) in (int, float, str) and value != 0.0:
@@ -164,10 +164,10 @@ class _Writer:
         return self.name("c", value)
 
     def leaf(self, number: int) -> str:
-        place, owner, _ = self.leaves[number]
+        path, owner, _ = self.leaves[number]
         if owner is np.ndarray:
             raise Unfit("an array that is handed through")
-        return place
+        return path
 
     def checks(self, tests: Sequence[str], guards: Iterable[tuple[int, str]]) -> list[str]:
         """Lines that leave where a test of the arguments or a guard, (its number, its test), does not hold."""
@@ -196,7 +196,7 @@ class _Writer:
             lines += ["if arenas.buffers[0] is not context.buffer: renew()"]
         lines += [f"o{n} = empty({self.name('shape', shape)}, {self.name('dtype', dtype)})"
                   for n, (_, shape, dtype) in enumerate(known.made)]
-        flat = "*args" if self.flat else ", ".join(place for place, _, _ in self.leaves)
+        flat = "*args" if self.flat else ", ".join(path for path, _, _ in self.leaves)
         given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(known.made)))])
         lines += [f"status = enter({given})", "if status:", "    if status == -1: return refuse(None)", "    raise failure()"]
         if executable.cleans_up:
