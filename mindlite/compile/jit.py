@@ -192,11 +192,13 @@ class JitFunction:
             raise fault(why, "call", user_location) from why
         if ending is None or ending.begun and log is None or isinstance(why, InternalError):
             raise why
-        asked = ending.again and not (self.fullgraph and (ending.begun or isinstance(why, InexactError)))
-        again = why if asked and isinstance(why, MindliteError) else None
-        if again is None and not any(v.plan.has_effects for v in self.variants):
+        again = why if ending.again and isinstance(why, MindliteError) else None
+        acts, refuses = any(v.plan.has_effects for v in self.variants), again is not None and self.fullgraph
+        if again is None and not acts:
             raise why
-        if again is not None:
+        if refuses and (acts or any(v.calls_python for v in self.variants) or isinstance(why, InexactError)):
+            raise why                                        # else Python, which is seen to do nothing, may have a better word
+        if again is not None and not refuses:
             emit("run_again", name=self.name, location=again.location)
         try:
             value = self.python(args, kwargs, log if ending.begun else None)
@@ -204,6 +206,8 @@ class JitFunction:
             if ending.begun and again is None and _alike(passed.error, why):
                 raise why from None                          # it shows the user's lines
             raise
+        if refuses:
+            raise why
         if again is not None:
             self.note_second_run(again)
         return value

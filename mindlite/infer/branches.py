@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 from ..common import dtype as dt
 from ..common.dim import Dim, compare
-from ..common.errors import InternalError, MindliteError, Refusal, ShapeError, UndefinedNameError
+from ..common.errors import (DTypeError, IndexRangeError, InternalError, MindliteError, Refusal, ShapeError,
+                             UndefinedNameError, ValueRangeError)
 from ..common.location import Origin
 from ..common.records import dataclass
 from ..common.tensor import Tensor
@@ -45,6 +46,9 @@ from .region import Region, align
 from .state import Frame
 from .tree_kinds import is_tree, truth_of
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure, Value
+
+
+OF_DATA = (DTypeError, IndexRangeError, ShapeError, ValueRangeError)       # of an operator, for these values
 
 
 def each_type(ev: Evaluating, value: Value, body: Callable[[Value], Value]) -> Value:
@@ -123,6 +127,10 @@ def in_region(ev: Evaluating, frame: Any, name: str, body: Callable[[], Outcome]
             outcome = raised
         except NoResultYet:
             outcome = Outcome({})
+        except OF_DATA as error:                             # what runs here raises it, as a `raise` in its place
+            if certain:
+                raise
+            outcome = raises(ev, error)
         except (InternalError, Refusal, UndefinedNameError):
             raise
         except MindliteError as error:

@@ -137,9 +137,8 @@ def fill_in(name, shape, size):
         error = lambda: ShapeError(f"{name}: {size} elements do not fit the shape {list(shape)}")  # noqa: E731
         if isinstance(known, int) and (known == 0 or (isinstance(size, int) and size % known)):
             raise error()
+        require(">=", known, 1, error)                       # of no elements any size would do
         rest = size // known
-        if rest * known != size:                             # no quotient of polynomials: at run time it is divided
-            require(">=", known, 1, error)
         shape = tuple(rest if i == open_axes[0] else s for i, s in enumerate(shape))
     return shape
 

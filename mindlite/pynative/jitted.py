@@ -187,6 +187,8 @@ class Plan:
         except Refusal as error:
             self.refused = error
         if self.refused is not None and active:
+            if jit_function.fullgraph:
+                raise self.refused
             jit_function.note_second_run(self.refused)
         return self.refused is None or not active
 

@@ -4,6 +4,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import ops
+from mindlite.common.errors import ValueRangeError
 
 X = ms.Tensor(np.arange(12.0).reshape(6, 2) / 7)
 
@@ -116,3 +117,28 @@ def test_a_size_of_minus_one_that_only_python_can_read_is_what_it_is_in_eager_mo
     assert jitted(X, i(3)).shape == (3, 4)
     with pytest.warns(UserWarning, match="runs again in Python"):
         assert np.array_equal(jitted(X, i(-1)).asnumpy(), X.asnumpy().reshape(-1, 4))
+
+
+def test_where_python_would_have_to_make_a_call_again_fullgraph_raises():
+    f = ms.jit(lambda x, k: x.reshape(int(k), 4), fullgraph=True)
+    assert f(X, i(3)).shape == (3, 4)
+    with pytest.raises(ValueRangeError, match="a size that is known at run time only is below 0"):
+        f(X, i(-1))
+    held = []
+
+    def shown(x, k):
+        held.append(x)
+        return x.reshape(int(k), 4)
+    f = ms.jit(shown, fullgraph=True)
+    assert f(X, i(3)).shape == (3, 4)
+    before = len(held)
+    with pytest.raises(ValueRangeError, match="below 0"):
+        f(X, i(-1))
+    assert len(held) == before + 1                           # Python did not make the call again
+
+
+def test_fullgraph_shows_the_error_of_eager_mode_where_that_raises_too():
+    f = ms.jit(lambda x, k: x[:int(k)] + x[:2], fullgraph=True)
+    assert f(X, i(2)).shape == (2, 2)
+    with pytest.raises(ms.ShapeError, match=r"3.*2"):
+        f(X, i(3))

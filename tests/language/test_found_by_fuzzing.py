@@ -888,3 +888,39 @@ def test_an_error_of_a_call_that_python_runs_again_shows_its_own_line():
             function(vector(0.5, 2.0, 3.0))
         lines.append(caught.value.location.source().strip())
     assert lines == ["total = ops.minimum(x * 2, kept)"] * 2
+
+
+def indexes_nothing(u):
+    return u[0]
+
+
+def adds_other_sizes(u):
+    return (u + ops.ones(3, ms.float64)).sum()
+
+
+def takes_no_floats(u):
+    return ops.bitwise_and(u, u).sum()
+
+
+@pytest.mark.parametrize("use", [indexes_nothing, adds_other_sizes, takes_no_floats])
+@pytest.mark.parametrize("derived", [
+    lambda f: f, lambda f: lambda x: ms.grad(lambda y: f(y).sum())(x), lambda f: lambda x: ms.jvp(f, x, x)[1]],
+    ids=["value", "grad", "jvp"])
+def test_an_operator_error_on_a_path_that_data_chooses_is_raised_where_it_is_taken(use, derived):
+    """Such a function ran in Python as a whole: transforms s1.1180, where a loop that never runs read an item of no elements."""
+    def f(x):
+        u = x[:2][2:]
+        if x.sum() > 1:
+            x = x * use(u)
+        while x.sum() > 0.5 and x.shape[0] > 3:
+            x = x * use(u)
+        return x * 2
+    plain, compiled = derived(f), ms.jit(derived(f), fullgraph=True)
+    for values in (0.1, 0.2, -0.3), (0.3, 0.3, 0.2):
+        assert np.array_equal(compiled(vector(*values)).asnumpy(), plain(vector(*values)).asnumpy())
+    errors = []
+    for function in plain, compiled:
+        with pytest.raises(ms.MindliteError) as caught:
+            function(vector(1.0, 2.0, 3.0))
+        errors.append((type(caught.value), str(caught.value)))
+    assert errors[0] == errors[1]

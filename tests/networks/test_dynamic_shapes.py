@@ -212,3 +212,27 @@ def test_along_an_axis_that_is_empty_a_graph_of_any_size_gives_what_eager_mode_g
             np.testing.assert_array_equal(f(x).asnumpy(), want)
     gradient = ms.grad(lambda x: f(x).sum())
     np.testing.assert_array_equal(gradient(ms.Tensor(np.zeros((0, 3)))).asnumpy(), np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("dynamic", [0, 1])
+@pytest.mark.parametrize("f", [lambda x: x.reshape(x.shape[0], -1), lambda x: x.reshape(-1, x.shape[0]),
+                               lambda x: x.reshape(2 * x.shape[0], -1), lambda x: ops.reshape(x, (x.shape[0], 2, -1))])
+def test_of_no_elements_nothing_is_known_of_a_size_of_minus_one(f, dynamic):
+    """NumPy and PyTorch refuse it; graphs of open sizes gave what the other sizes would give."""
+    compiled = ms.jit(f, dynamic=dynamic, fullgraph=True)
+    for rows in 3, 4, 1, 0, 2:
+        x, ends = ms.Tensor(np.ones((rows, 4))), []
+        for function in f, compiled:
+            try:
+                ends.append(function(x).shape)
+            except ms.ShapeError as error:
+                ends.append(str(error).split("\n")[0])
+        assert ends[0] == ends[1] and isinstance(ends[0], str) == (rows == 0)
+
+
+@pytest.mark.parametrize("f", [lambda x: ops.flatten(x), lambda x: x.reshape(-1, 2, 4), lambda x: x.reshape(-1)])
+def test_no_rows_keep_the_sizes_that_are_known(f):
+    compiled = ms.jit(f, dynamic=1, fullgraph=True)
+    for rows in 4, 2, 0:
+        x = ms.Tensor(np.ones((rows, 4)))
+        assert compiled(x).shape == f(x).shape
