@@ -94,12 +94,12 @@ class Evaluator:
             value = frame.lookup(node)
             if value is MISSING:
                 raise NameLookupError("a variable is used before it is assigned", location=node.origin.location)
+        if isinstance(value, AnfNode):
+            return self.tracer.read(value)
         if isinstance(value, Conflict):
             raise value.error
         if value is ABSENT:
             raise Raises(Trap(None, (), self.tracer.origin.location), self.tracer.origin)
-        if isinstance(value, AnfNode):
-            value = self.tracer.read(value)
         return value
 
     def defined(self, value, origin=None):
@@ -172,20 +172,24 @@ class Evaluator:
     def execute(self, frame, node):
         """The value of one syntax node; errors get its place."""
         self.tracer.move_to(node.origin)
-        with self.fallback.inside(name_of(node)):
-            try:
-                return self.execute_on(frame, node, [self.read(frame, a) for a in node.args])
-            except Exception as error:
-                found = self.judged(error)
-                if found is error:
-                    raise
-                raise found from error
+        fallback = self.fallback
+        before = fallback.construct, fallback.asked          # what is asked of Python here is asked by this construct
+        fallback.construct, fallback.asked = name_of(node), None
+        try:
+            return self.execute_on(frame, node, [self.read(frame, a) for a in node.args])
+        except Exception as error:
+            found = self.judged(error)
+            if found is error:
+                raise
+            raise found from error
+        finally:
+            fallback.construct, fallback.asked = before
 
     def execute_on(self, frame, node, values):
         """The construct for these values; for each type that one of them may be of."""
-        number = next((n for n, v in enumerate(values) if isinstance(v, Mixed)), None)
-        if number is None or node.fn in MOVES or node.fn is syntax.call and takes_all_types(values[0]):
+        if Mixed not in map(type, values) or node.fn in MOVES or node.fn is syntax.call and takes_all_types(values[0]):
             return EXECUTE[node.fn](self, frame, node, values)
+        number = [type(value) for value in values].index(Mixed)
 
         def with_value(value):
             self.fallback.asked = None

@@ -7,6 +7,8 @@ All else is a leaf. The content of a Box stands in a store: a fold that looks in
 from __future__ import annotations
 
 import copy
+import functools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -91,19 +93,25 @@ KINDS: dict[type, Kind] = {
 LEAF = Kind(lambda value: (), lambda value, parts: value, lambda value, parts: value, shared=True, ours=False)
 
 
+@functools.lru_cache(maxsize=1024)
+def kind_of_class(cls: type) -> Kind:
+    """The kind of the values of a class, LEAF for those that have no parts."""
+    return next((KINDS[base] for base in cls.__mro__ if base in KINDS), LEAF)
+
+
 def kind_of(value: Value) -> Kind:
-    """The kind of a value, LEAF for what has no parts."""
-    return next((KINDS[cls] for cls in type(value).__mro__ if cls in KINDS), LEAF)
+    """The kind of a value."""
+    return kind_of_class(type(value))
 
 
 def is_leaf(value: Value) -> bool:
     """True for what is not made of parts: a container of Python's is the same whatever is in it."""
-    return kind_of(value).shared
+    return kind_of_class(type(value)).shared
 
 
 def parts_of(value: Value) -> tuple:
     """The parts of a value, in order; () for a leaf."""
-    return kind_of(value).parts(value)
+    return kind_of_class(type(value)).parts(value)
 
 
 def remade(value: Value, parts: Sequence) -> Value:
@@ -115,7 +123,12 @@ def remade(value: Value, parts: Sequence) -> Value:
 
 def map_parts(change: Callable[[Any], Any], value: Value) -> Value:
     """The value with change(part) for each of its parts; a leaf, or a container of Python's, as it is."""
-    return value if is_leaf(value) else remade(value, [change(part) for part in parts_of(value)])
+    kind = kind_of_class(type(value))
+    if kind.shared:
+        return value
+    parts = kind.parts(value)
+    changed = [change(part) for part in parts]
+    return value if all(map(operator.is_, changed, parts)) else kind.remade(value, iter(changed))
 
 
 def zipped(first: Value, *others: Value) -> list[tuple] | None:

@@ -73,7 +73,7 @@ def run_loop(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Val
 def _save(ev: Evaluating, frame: Frame) -> tuple:
     graph = ev.tracer.graph
     return (len(ev.attempts.sides), dict(ev.tracer.store), len(graph.nodes), dict(ev.tracer.region.captures),
-            list(graph.parameters), dict(frame.env.maps[0]), set(ev.tracer.effects.stale))
+            list(graph.parameters), dict(frame.env.own), set(ev.tracer.effects.stale))
 
 
 def _restore(ev: Evaluating, frame: Frame, saved: tuple) -> None:
@@ -85,7 +85,7 @@ def _restore(ev: Evaluating, frame: Frame, saved: tuple) -> None:
     inputs = set(ev.variables.inputs.values())
     kept = [p for p in graph.parameters if p not in parameters and (p.default is not None or p in inputs)]
     ev.tracer.region.captures, graph.parameters = dict(captures), parameters + kept
-    frame.env.maps[0] = dict(env)
+    frame.env.own = dict(env)
 
 
 def static_trips(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value]) -> int | None:

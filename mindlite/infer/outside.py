@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..common.location import is_framework
+from ..common.tensor import Parameter, Tensor
+from ..mindir.graph import AnfNode
 from .evaluating import Evaluating
 from .kinds import parts_of
 from .values import Value
 
 _STDLIB = inspect.__file__.rsplit("/", 1)[0].rsplit("\\", 1)[0]
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
+UNCHANGING = frozenset([bool, int, float, complex, str, bytes, type(None), Tensor, Parameter])
 CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
 
 
@@ -71,6 +74,8 @@ def guard_class(ev: Evaluating, value: Value, name: str, found: Value) -> None:
 def guard_contents(ev: Evaluating, value: Value) -> bool:
     """Guard what a value holds that Python reads out of inference's sight: lists, dicts, sets and arrays through tuples
     and each other, attributes of an object of the user's. False if one of the containers changes during the run."""
+    if isinstance(value, AnfNode) or type(value) in UNCHANGING:
+        return True
     if isinstance(value, tuple):
         return all([guard_contents(ev, v) for v in value])
     if hasattr(type(value), "cell_version") and not ev.concrete:

@@ -205,9 +205,16 @@ class Tracer(Builder):
 
     def current(self, value: Value) -> Value:
         """The newest value of something that may have been assigned to, itself or that of which it is a view."""
-        seen = self.effects.versions.get(value, value) if isinstance(value, AnfNode) else value
-        while isinstance(seen, (AnfNode, Tensor)) and seen in self.store:
-            seen = self.store[seen]
+        if isinstance(value, AnfNode):
+            seen = self.effects.versions.get(value, value)
+        elif isinstance(value, Tensor):
+            seen = value
+        else:
+            return value
+        while (newest := self.store.get(seen, seen)) is not seen:
+            seen = newest
+            if not isinstance(seen, (AnfNode, Tensor)):
+                return seen
         if isinstance(seen, AnfNode) and seen in self.effects.views:
             root, path, then = self.effects.views[seen]
             if self.current(root) is not then:
@@ -225,6 +232,8 @@ class Tracer(Builder):
             return self.effects.views[value][:2]
         if value in self.effects.versions:
             return self.root_of(self.effects.versions[value])
+        if id(value) not in map(id, self.store.values()):
+            return value, ()
         for key in self.store:                               # the newest value of something
             if isinstance(key, (AnfNode, Tensor)) and key is not value and self.current(key) is value:
                 return self.root_of(key)

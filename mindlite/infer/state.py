@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import ChainMap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CellType
 from typing import Any
 
@@ -15,6 +14,46 @@ from .values import Place, Value
 MISSING = object()                                # the value of a node that no frame has
 
 
+class Environment:
+    """The values of syntax nodes, in layers: what is executed in a region has a layer of its own, and goes with it.
+
+    own : the innermost layer, into which values are written
+    """
+    __slots__ = ("own", "around")
+
+    def __init__(self, around: tuple[dict, ...] = ()) -> None:
+        self.own: dict = {}
+        self.around = around
+
+    def new_child(self) -> Environment:
+        """The same with another layer."""
+        return Environment((self.own, *self.around))
+
+    def get(self, node: Any, otherwise: Any = None) -> Any:
+        """The value of a node, `otherwise` where it has none."""
+        value = self.own.get(node, MISSING)
+        if value is MISSING:
+            for layer in self.around:
+                value = layer.get(node, MISSING)
+                if value is not MISSING:
+                    return value
+            return otherwise
+        return value
+
+    def __getitem__(self, node: Any) -> Any:
+        value = self.get(node, MISSING)
+        if value is MISSING:
+            raise KeyError(node)
+        return value
+
+    def __setitem__(self, node: Any, value: Any) -> None:
+        self.own[node] = value
+
+    def update(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Give nodes values."""
+        self.own.update(pairs)
+
+
 class Frame:
     """One call of a function: its syntax graph, the Python function it came from, the frame around it, its values.
 
@@ -24,18 +63,17 @@ class Frame:
     sent: Any = None                              # to a generator, which it goes on with
 
     def __init__(self, graph: FuncGraph, function: Value | None = None, outer: Frame | None = None,
-                 outer_env: ChainMap | None = None, scope: str = "") -> None:
+                 outer_env: Environment | None = None, scope: str = "") -> None:
         self.graph, self.function, self.outer, self.outer_env, self.scope = graph, function, outer, outer_env, scope
-        self.env: ChainMap = ChainMap({})
+        self.env = Environment()
 
     def lookup(self, node: AnfNode, env: Any = None) -> Value:
         """The value of a syntax node, here or in the frames around; MISSING where it has none."""
         frame, env = self, self.env if env is None else env
         while True:
-            if node in env:
-                return env[node]
-            if frame.outer is None:
-                return MISSING
+            value = env.get(node, MISSING)
+            if value is not MISSING or frame.outer is None:
+                return value
             frame, env = frame.outer, frame.outer_env
 
     @property

@@ -4,7 +4,6 @@ The marker's type is known (a gradient is like its input), so inference goes on;
 """
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +31,7 @@ from .merging import Merge, Slot, convert, fill, writing
 from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
 from .region import align
+from .state import Environment
 from .values import Box, Conflict, Mixed, Value
 
 
@@ -39,7 +39,7 @@ class _Frame:
     """in_region wants a frame to put a layer of values on; a marker has none."""
 
     def __init__(self) -> None:
-        self.env: ChainMap = ChainMap({})
+        self.env = Environment()
 
 
 def as_tensor(ev: Evaluating, value: Value) -> Value:

@@ -65,16 +65,17 @@ class Place:
     kind: "attr" (owner, name), "item" (namespace, name) or "cell" (cell). What a graph assigns to it is in the
     Evaluator's store until the run is over. Two Places are equal if they are the same variable.
     """
-    __slots__ = ("kind", "owner", "name", "key")
+    __slots__ = ("kind", "owner", "name", "key", "hash")
 
     def __init__(self, kind: str, owner: Value, name: str) -> None:
         self.kind, self.owner, self.name, self.key = kind, owner, name, (kind, id(owner), name)
+        self.hash = hash(self.key)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Place) and self.key == other.key
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self.hash
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"

@@ -271,13 +271,18 @@ def is_interpreting() -> bool:
     return bool(stack) and not (len(stack) == 1 and getattr(stack[0], "observes", False))
 
 
-@contextlib.contextmanager
-def interpreting(interpreter: Any) -> Iterator[Any]:
+class interpreting:
     """Push `interpreter` for the `with` block, in this thread."""
-    here.state.interpreters.append(interpreter)
-    try:
-        yield interpreter
-    finally:
+    __slots__ = ("interpreter",)
+
+    def __init__(self, interpreter: Any) -> None:
+        self.interpreter = interpreter
+
+    def __enter__(self) -> Any:
+        here.state.interpreters.append(self.interpreter)
+        return self.interpreter
+
+    def __exit__(self, *raised: Any) -> None:
         here.state.interpreters.pop()
 
 
