@@ -5,8 +5,10 @@ import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
+from ..common.dim import dim_max, dim_min
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from ..mindir.constraints import require
 from ..ops.indexing import widened
 from .arrays import is_array, tensor
 from .reductions import sum
@@ -117,15 +119,16 @@ atleast_1d, atleast_2d, atleast_3d = map(_at_least, (ops.atleast_1d, ops.atleast
 
 def _parts(x, places, axis):
     ends = [0, *places, x.shape[axis]]
-    return tuple([x[tuple([slice(a, max(a, b)) if i == axis else slice(None) for i in range(x.ndim)])]
+    return tuple([x[tuple([slice(a, dim_max(a, b)) if i == axis else slice(None) for i in range(x.ndim)])]
                   for a, b in zip(ends, ends[1:])])
 
 
 def split(x, indices_or_sections, axis=0):
     """The array in so many equal parts, or cut at these places, a tuple. raises : ShapeError for parts that are not equal"""
     x = tensor(x)
-    if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
-        raise ShapeError(f"split: {x.shape[axis]} elements have no {indices_or_sections} equal parts")
+    if isinstance(indices_or_sections, int):
+        require("==", x.shape[axis] % indices_or_sections, 0, lambda: ShapeError(
+            f"split: {x.shape[axis]} elements have no {indices_or_sections} equal parts"))
     return array_split(x, indices_or_sections, axis)
 
 
@@ -135,7 +138,7 @@ def array_split(x, indices_or_sections, axis=0):
     axis, places = axis % x.ndim, indices_or_sections
     if isinstance(places, int):
         small, more = x.shape[axis] // places, x.shape[axis] % places
-        places = [small * n + min(n, more) for n in range(1, places)]
+        places = [small * n + dim_min(n, more) for n in range(1, places)]
     return _parts(x, places, axis)
 
 

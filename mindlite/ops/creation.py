@@ -12,7 +12,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Ints
-from ..common.dim import Dim, compare
+from ..common.dim import Dim, compare, dim_max
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
@@ -210,9 +210,12 @@ def _spaced(name, start, end, steps, dtype):
     index = cast(iota(steps), dtype=dt.float64)
     if isinstance(steps, int) and steps == 1:
         return cast_to(index + start, made)
-    length = as_operand(end - start, dt.float64) if isinstance(steps, Dim) else end - start
-    from_start = index * (length / (steps - 1)) + start
-    return cast_to(where(greater_equal(index, steps - 1), end, from_start), made)
+    length = end - start
+    if isinstance(steps, Dim) and not is_array(length):
+        length = full((), length, dtype=dt.float64)
+    last = dim_max(steps - 1, 1)                             # of one step: start
+    from_start = index * (length / last) + start
+    return cast_to(where(greater_equal(index, last), end, from_start), made)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10, *, dtype: DTypeLike | None = None) -> Tensor:

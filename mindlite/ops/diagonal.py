@@ -1,6 +1,8 @@
 """Diagonals of matrices: reading one, writing one, matrices that are one.
 
-A diagonal is a strided slice of the flattened matrix: element i stands at first + i * (columns + 1).
+A diagonal is a strided slice of the flattened matrix: element i stands at first + i * (columns + 1). Where the number of
+columns is open, so is the stride: then that many elements are a row, the diagonal is their first column, and it is written
+by a mask.
 """
 from __future__ import annotations
 
@@ -8,12 +10,14 @@ from ..common.dim import dim_max, dim_min
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import normal_axis
-from .basic import reshape
+from .basic import broadcast_to, reshape
 from .creation import zeros
 from .define import as_operand, cast_to, dtype_of
 from .getitem import getitem, setitem
+from .indexing import iota
+from .logic import equal, where
 from .reduction import sum
-from .structure import movedim
+from .structure import concat, expand_dims, movedim, narrow
 
 
 def _flat(name, input, dim1, dim2):
@@ -28,9 +32,37 @@ def _flat(name, input, dim1, dim2):
     return reshape(x, shape=x.shape[:-2] + (rows * columns,)), rows, columns
 
 
-def _range(rows, columns, offset):
+def _first_and_count(rows, columns, offset):
     first = offset if offset >= 0 else -offset * columns
-    count = dim_max(dim_min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    return first, dim_max(dim_min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+
+
+def _read(flat, rows, columns, offset):
+    """The diagonal of matrices [.., rows * columns]."""
+    if isinstance(columns, int):
+        return getitem(flat, (..., _range(rows, columns, offset)))
+    first, count = _first_and_count(rows, columns, offset)
+    longer = concat([flat, zeros(flat.shape[:-1] + (columns,), dtype_of(flat))], -1)     # the last row may be cut short
+    lines = narrow(longer, -1, dim_min(first, rows * columns), count * (columns + 1))
+    lines = reshape(lines, shape=flat.shape[:-1] + (count, columns + 1))
+    return reshape(narrow(lines, -1, 0, 1), shape=flat.shape[:-1] + (count,))
+
+
+def _written(flat, rows, columns, offset, src):
+    """Matrices [.., rows * columns] with `src` on the diagonal, as [.., rows, columns]."""
+    if isinstance(columns, int):
+        made = setitem(flat, (..., _range(rows, columns, offset)), src)
+        return reshape(made, shape=flat.shape[:-1] + (rows, columns))
+    _, count = _first_and_count(rows, columns, offset)
+    src = broadcast_to(src, shape=(*flat.shape[:-1], count))
+    size, axis = (rows, -1) if offset >= 0 else (columns, -2)                            # element i is in row i, or in column i
+    src = expand_dims(concat([src, zeros(flat.shape[:-1] + (size - count,), dtype_of(flat))], -1), axis)
+    mask = equal(expand_dims(iota(rows), 1) + offset, expand_dims(iota(columns), 0))
+    return where(mask, src, reshape(flat, shape=flat.shape[:-1] + (rows, columns)))
+
+
+def _range(rows, columns, offset):
+    first, count = _first_and_count(rows, columns, offset)
     return slice(first, first + count * (columns + 1),
                  columns + 1) if not isinstance(count, int) or count else slice(0, 0)
 
@@ -45,7 +77,7 @@ def diagonal(input: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -
     raises : ShapeError for fewer than two axes or the same axis twice, ValueRangeError for an axis outside
     """
     flat, rows, columns = _flat("diagonal", as_operand(input), dim1, dim2)
-    return getitem(flat, (..., _range(rows, columns, offset)))
+    return _read(flat, rows, columns, offset)
 
 
 def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -61,8 +93,8 @@ def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: 
     """
     input = as_operand(input)
     flat, rows, columns = _flat("diagonal_scatter", input, dim1, dim2)
-    written = setitem(flat, (..., _range(rows, columns, offset)), cast_to(as_operand(src), dtype_of(input)))
-    return movedim(reshape(written, shape=flat.shape[:-1] + (rows, columns)), (-2, -1), (dim1, dim2))
+    made = _written(flat, rows, columns, offset, cast_to(as_operand(src), dtype_of(input)))
+    return movedim(made, (-2, -1), (dim1, dim2))
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -82,8 +114,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         raise ShapeError("diag_embed: the two axes are the same", note=f"dim1: {dim1}, dim2: {dim2}")
     n = input.shape[-1] + abs(offset)
     flat = zeros(input.shape[:-1] + (n * n,), dtype_of(input))
-    matrix = reshape(setitem(flat, (..., _range(n, n, offset)), input), shape=input.shape[:-1] + (n, n))
-    return movedim(matrix, (-2, -1), (dim1, dim2))
+    return movedim(_written(flat, n, n, offset, input), (-2, -1), (dim1, dim2))
 
 
 def diag(input: TensorLike) -> Tensor:

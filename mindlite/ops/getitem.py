@@ -243,7 +243,7 @@ def _of_run(value):
         isinstance(of, AbstractTensor) and of.shape == () and of.dtype.kind in "iu"
 
 
-def _slice_end(value, n, step):
+def slice_end(value, n, step):
     """An end of a slice as an int or Dim inside the axis of size n."""
     if _of_run(value) and takes_sizes_of_run():
         last = int(step < 0)
@@ -281,7 +281,7 @@ def _read_slice(item, n):
             chosen = range(n)[slice(first, last, step)]
             return chosen.start if len(chosen) else 0, len(chosen), step
     edges = (0, n) if step > 0 else (n - 1, -1)
-    start, stop = [edge if end is None else _slice_end(end, n, step) for end, edge in zip(ends, edges)]
+    start, stop = [edge if end is None else slice_end(end, n, step) for end, edge in zip(ends, edges)]
     size = dim_max(stop - start if step == 1 else (stop - start + step - (1 if step > 0 else -1)) // step, 0)
     return (0, 0, step) if isinstance(size, int) and size == 0 else (start, size, step)
 

@@ -9,12 +9,14 @@ from typing import Any
 from collections.abc import Sequence
 
 from ..common.annotations import Ints
+from ..common.dim import dim_max, dim_min
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import as_size, normal_axis
 from .basic import reshape
 from .creation import zeros
 from .define import as_operand, dtype_of
+from .getitem import slice_end
 from .structure import concat, narrow
 
 
@@ -127,15 +129,15 @@ def _split(name, x, indices_or_sections, axis):
     size = x.shape[axis]
     if isinstance(indices_or_sections, (tuple, list)):
         places = [as_size(name, e) for e in indices_or_sections]
-        ends = [max(e + size, 0) if e < 0 else min(e, size) for e in places] + [size]
+        ends = [slice_end(e, size, 1) for e in places] + [size]
     else:
         count = as_size(name, indices_or_sections)
         if count < 1:
             raise ArgumentError(f"{name}: at least one part is wanted, not {count}")
         least, more = size // count, size % count
-        ends = [least * (i + 1) + min(i + 1, more) for i in range(count)]
+        ends = [least * (i + 1) + dim_min(i + 1, more) for i in range(count)]
     starts = [0, *ends[:-1]]
-    return tuple([narrow(x, axis, start, max(end - start, 0)) for start, end in zip(starts, ends)])
+    return tuple([narrow(x, axis, start, dim_max(end - start, 0)) for start, end in zip(starts, ends)])
 
 
 def hsplit(input: TensorLike, indices_or_sections: Ints) -> tuple[Tensor, ...]:

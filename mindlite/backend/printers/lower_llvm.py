@@ -12,7 +12,7 @@ import math
 from llvmlite import ir
 
 from ...common import dtype as dt
-from ...common.dim import coefficient
+from ...common.dim import coefficient, compare
 from ...common.errors import InternalError
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Branch, Fold, Lanes, Let, Loop, Store, reads_across
@@ -456,8 +456,10 @@ class _Emitter(VectorLoops):
             return b.select(*(self.value(f) for f in expr.fields))
         if isinstance(expr, BinOp):
             op, x, y = expr.fields
-            positive = isinstance(y, Const) and y.fields[0] > 0 or isinstance(y, Size)
-            return self.arithmetic.binary(op, self.value(x), self.value(y), x.dtype, positive)
+            positive, divisor = isinstance(y, Const) and y.fields[0] > 0 or isinstance(y, Size), self.value(y)
+            if op in ("floordiv", "mod") and isinstance(y, Size) and not compare(">=", y.fields[0], 1):
+                divisor = b.select(b.icmp_signed("<", divisor, type_(1)), type_(1), divisor)     # of an axis that is empty
+            return self.arithmetic.binary(op, self.value(x), divisor, x.dtype, positive)
         if isinstance(expr, Call):
             name, args = expr.fields
             return self.arithmetic.call(name, [self.value(a) for a in args], args[0].dtype)
