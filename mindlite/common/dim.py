@@ -94,7 +94,7 @@ class Operation:
         self._symbols: set[Symbol] | None = None
         self._order: tuple[int, int, str] | None = None
         self._text: str | None = None
-        self.atoms = 1 + _atoms_in(a) + _atoms_in(b)             # in its text
+        self.atoms = 1 + atoms_in(a) + atoms_in(b)             # in its text
 
     def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Operation) and self._hash == other._hash and \
@@ -143,6 +143,10 @@ class Operation:
         if self.op == "floordiv" and alo is not None and alo >= 0 and blo is not None and blo > 0:
             return 0, ahi
         return None, None
+
+    def of(self, a: Size, b: Size) -> Size:
+        """The same operation of other operands."""
+        return _OPERATIONS[self.op](a, b)
 
     def symbols(self) -> Any:
         """The symbols in this atom."""
@@ -445,7 +449,8 @@ def _operation(op: str, a: Size, b: Size) -> Dim:
 _OPERATIONS = {"floordiv": floordiv, "mod": mod, "max": dim_max, "min": dim_min}
 
 
-def _atoms_in(value: Size) -> int:
+def atoms_in(value: Size) -> int:
+    """How many atoms stand in the text of an int or Dim."""
     return 0 if isinstance(value, int) else sum([getattr(atom, "atoms", 1) for monomial in value.terms for atom, _ in monomial])
 
 
@@ -465,7 +470,8 @@ def lone_symbol(size: Size | None) -> Symbol | None:
     return None
 
 
-def _fold(value: Size, of_atom: Function) -> Size:
+def fold_atoms(value: Size, of_atom: Function) -> Size:
+    """An int or Dim with of_atom(atom) in place of each of its atoms."""
     total = 0
     for monomial, c in _terms(value).items():
         product = c
@@ -481,7 +487,7 @@ def evaluate(value: Size, env: dict[Symbol, int], done: dict[Operation, int] | N
     if isinstance(value, int):
         return value
     done = {} if done is None else done
-    return _fold(value, lambda atom: atom.evaluate(env, done))
+    return fold_atoms(value, lambda atom: atom.evaluate(env, done))
 
 
 def substitute(value: Size, env: dict[Symbol, Size], done: Any = None) -> Size:
@@ -496,7 +502,7 @@ def substitute(value: Size, env: dict[Symbol, Size], done: Any = None) -> Size:
         (stay if same else change)[monomial] = c
     if not change:
         return value
-    changed = _fold(Dim(change), lambda atom: atom.substitute(env, done))
+    changed = fold_atoms(Dim(change), lambda atom: atom.substitute(env, done))
     return Dim(stay) + changed if any(stay) else changed + stay.get((), 0)
 
 

@@ -14,6 +14,7 @@ the model. The syntax dialect prints alike, with its blocks as graphs and its te
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import math
 import re
@@ -25,7 +26,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Function
-from ..common.dim import Dim, Size, Symbol, substitute, symbols_of
+from ..common.dim import Dim, Operation, Size, Symbol, atoms_in, fold_atoms, substitute, symbols_of
 from ..common.dtype import DType
 from ..common.location import Location, Origin
 from ..common.storage import DeviceArray
@@ -35,6 +36,8 @@ from .graph import CNode, FuncGraph, ValueNode
 from .syntax import DICT_STAR, Syntax, Undefined, raise_, return_, switch
 
 INLINE = 8                                   # constants of more elements get a line of their own at the end
+LONG_SIZE, LONG_PART = 40, 12                # atoms: parts of a long size that are long themselves get names
+LARGEST = 1 << 62                            # no size is below its negative
 COMMENT_COLUMN = 60
 MAX_COMMENT = 60
 RESERVED = frozenset({"True", "False", "None", "inf", "nan", "max", "min", "slice", "int", "float", "bool", "tape", "any",
@@ -77,6 +80,7 @@ class _Printer:
     """Names for everything that a text speaks of, and the text.
 
     graphs : {FuncGraph: "@f"}     values : {node: "%1"}     blobs : arrays of the table, by number
+    parts  : {atom of a long size: what stands for it in the text};    sizes : {the name of a part: its text}
     """
 
     def __init__(self, graph: FuncGraph, full: bool, source: bool, names: str = "numbers", apart: bool = False) -> None:
@@ -85,6 +89,8 @@ class _Printer:
         self.is_syntax = any(isinstance(g.output, CNode) and (isinstance(g.output.fn, Syntax) or g.kind == "block")
                              for g in self.all)
         self.blobs: list = []
+        self.parts: dict[Operation, Size] = {}
+        self.sizes: dict[str, str] = {}
         self.locations: dict = {}
         self.values: dict = {}
         self.graphs = _distinct(self.all, lambda g: "@" + _quote(g.name, _GRAPH_NAME))
@@ -126,6 +132,8 @@ class _Printer:
     def text(self) -> str:
         """Everything."""
         parts = [self.graph(g) for g in self.all]
+        if self.sizes:
+            parts.insert(0, "\n".join(["sizes {", *(f"  {name} = {text}" for name, text in self.sizes.items()), "}"]))
         if self.symbols:
             parts.insert(0, "symbols " + ", ".join(map(self.symbol, self.symbols)))
         if self.blobs:
@@ -247,7 +255,29 @@ class _Printer:
         """An int or a Dim over named symbols."""
         if not isinstance(size, Dim):
             return str(size)
+        if atoms_in(size) > LONG_SIZE:
+            return repr(self.in_parts(size))
         return repr(substitute(size, {s: n.dim for s, n in self.symbols.items()}))
+
+    def in_parts(self, size: Size) -> Size:
+        """A size in which the name of a part stands for each long one; parts are written once, however often they stand in it."""
+        return fold_atoms(size, self.part)
+
+    def part(self, atom: Symbol | Operation) -> Size:
+        """What stands for an atom of a long size."""
+        if isinstance(atom, Symbol):
+            return self.symbols[atom].dim
+        if atom not in self.parts:
+            made = atom.of(self.in_parts(atom.a), self.in_parts(atom.b))
+            if isinstance(made, Dim) and atoms_in(made) > LONG_PART:
+                taken = {symbol.name for symbol in self.symbols.values()}
+                name = next(word for word in map("d{}".format, itertools.count(len(self.sizes) + 1))
+                            if word not in taken and word not in self.sizes)
+                low, high = atom.bounds()
+                self.sizes[name] = repr(made)
+                made = Symbol(name, -LARGEST if low is None else low, high).dim
+            self.parts[atom] = made
+        return self.parts[atom]
 
     def value(self, value: Any) -> str:
         """A constant or a static value."""

@@ -46,7 +46,8 @@ def read(text: str, constants: dict[int, bytes] | None = None) -> FuncGraph:
 class _Reader(Cursor):
     """The cursor, and what was defined so far.
 
-    symbols : {word: Symbol}     locations : {word: Location}     graphs : {"@f": FuncGraph}, defined and used ones
+    symbols : {word: Symbol}     sizes : {word: size}     locations : {word: Location}
+    graphs : {"@f": FuncGraph}, defined and used ones
     bytes   : {number of a constant: bytes, None if left out}     values : {"%1": node} of the graph that is read
     """
 
@@ -54,6 +55,7 @@ class _Reader(Cursor):
         super().__init__(text)
         self.given = given
         self.symbols: dict = {}
+        self.sizes: dict = {}
         self.locations: dict = {}
         self.bytes: dict = {}
         self.arrays: dict = {}
@@ -66,11 +68,11 @@ class _Reader(Cursor):
 
     def read(self) -> FuncGraph:
         """The first graph of the text, with all that it holds."""
-        self.each_part({"symbols": self.read_symbols, "constants": self.read_constants,
+        self.each_part({"symbols": self.read_symbols, "sizes": self.read_sizes, "constants": self.read_constants,
                         "locations": self.read_locations, "graph": self.skip_graph})
         self.at, graphs = 0, []
-        self.each_part({"symbols": self.skip_line, "constants": self.skip_graph, "locations": self.skip_graph,
-                        "graph": lambda: graphs.append(self.read_graph())})
+        self.each_part({"symbols": self.skip_line, "sizes": self.skip_graph, "constants": self.skip_graph,
+                        "locations": self.skip_graph, "graph": lambda: graphs.append(self.read_graph())})
         if not graphs:
             self.fail("the text holds no graph")
         for name, token in self.uses.items():
@@ -123,6 +125,18 @@ class _Reader(Cursor):
             self.symbols[token.text] = Symbol(name, lo, hi)
             if not self.accept(","):
                 return
+
+    def read_sizes(self) -> None:
+        """`d1 = max(N - 1, 0)`: parts of long sizes, each after those that stand in it."""
+        self.open_table()
+        while not self.accept("}"):
+            token = self.take("word")
+            if token.text in self.symbols or token.text in self.sizes:
+                self.fail(f"the size {token.text} is defined twice", token)
+            self.take(text="=")
+            self.sizes[token.text] = self.size()
+            self.take("newline")
+            self.skip_newlines()
 
     def read_locations(self) -> None:
         """`l3 = "model.py" 3:8-3:20 "Net.construct"`"""
@@ -387,6 +401,8 @@ class _Reader(Cursor):
         """True, inf, a dtype, a symbol, or a constructor by its name."""
         if token.text in self.symbols:
             return self.symbols[token.text].dim
+        if token.text in self.sizes:
+            return self.sizes[token.text]
         if token.text in WORDS:
             return WORDS[token.text]
         if token.text in CONSTRUCTORS and self.next.text == "(":

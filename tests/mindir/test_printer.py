@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mindlite import ops
 from mindlite.common import dtype as dt
-from mindlite.common.dim import Symbol, dim_max, dim_min
+from mindlite.common.dim import Symbol, atoms_in, dim_max, dim_min, evaluate, lone_symbol
 from mindlite.common.location import Location, Origin
 from mindlite.common.tensor import Parameter, Tensor
 from mindlite.mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -331,3 +331,32 @@ def test_nodes_can_be_named_by_their_operators():
     text = show(typed(lambda x: (x * x) * ops.tanh(x), f32(2), name="f"), names="operators")
     assert text.splitlines()[1:4] == ["  %mul = mul(%x, %x) : f32[2]", "  %tanh = tanh(%x) : f32[2]",
                                       "  %mul:2 = mul(%mul, %tanh) : f32[2]"]
+
+
+def test_parts_of_a_long_size_have_names_and_the_text_reads_back():
+    """One of more than 400 atoms was shown by a number that nobody could read, the reader neither."""
+    n, other = Symbol("N"), Symbol("d1", lo=0)
+    size = n.dim
+    for k in range(12):
+        size = dim_max(dim_min(size * 2 - k, other.dim + k), (size + k) // 3)
+    assert atoms_in(size) > 20_000
+    graph = FuncGraph("f")
+    graph.output = graph.add_parameter("x", f32(n.dim, other.dim, size))
+    text = write(graph)
+    assert len(text) < 2000 and "sizes {\n  d2 = max(min(2*max(" in text and "graph @f(%x: f32[N, d1, d7])" in text
+    assert show(graph).startswith(text[:text.index("graph")])
+    again = read(text)
+    assert write(again) == text
+    read_n, read_other, read_size = again.parameters[0].abstract.shape
+    for a in range(1, 9):
+        for b in range(9):
+            assert evaluate(size, {n: a, other: b}) == evaluate(read_size, {lone_symbol(read_n): a, lone_symbol(read_other): b})
+
+
+@pytest.mark.parametrize("sizes, complaint", [
+    ("  d = N + 1\n  d = N + 2", "defined twice"), ("  N = 3", "defined twice"),
+    ("  d = e + 1\n  e = N", "no symbol of that name"),
+    ("  d = (N, 1)", "a size is expected"), ("  d = ", "a value is expected"), ("  3 = N", "word")])
+def test_a_malformed_table_of_sizes_is_refused(sizes, complaint):
+    with pytest.raises(ReadError, match=complaint):
+        read(f"symbols N in 1..\n\nsizes {{\n{sizes}\n}}\n\ngraph @f(%x: f32[N]) {{\n  return %x\n}}\n")
