@@ -172,7 +172,8 @@ def attribute_of_object(ev: Evaluating, value: Value, name: str) -> Value:
         guard_class(ev, value, name, getter)
         return ev.call(getter.fget, (value,), {})
     found = attribute_now(ev, value, name)
-    if place in ev.variables.varying or ev.is_restless(place) or hasattr(type(value), "__slots__"):
+    if place in ev.variables.varying or ev.is_restless(place) or hasattr(type(value), "__slots__") or \
+            ev.foresees(place, found):
         return ev.read_place(place)
     has_fields = isinstance(getattr(value, "__dict__", None), (dict, types.MappingProxyType))
     frameworks = isinstance(value, types.ModuleType) and value.__name__.startswith("mindlite")

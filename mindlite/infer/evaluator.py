@@ -46,7 +46,7 @@ from .sharing import spot
 from .state import MISSING, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
 from .tree_kinds import is_tree
 from .trees import data_of
-from .values import Box, Closure, Conflict, Lives, Mixed, assumed_of, fits
+from .values import Box, Closure, Conflict, Lives, Mixed, assumed_of, content_of_cell, fits
 
 MAX_DEPTH = 200
 # constructs that only hand values on, whatever they are
@@ -70,11 +70,11 @@ class Evaluator:
 
     concrete = False                                 # True where every value is real (concrete.py)
 
-    def __init__(self, name="f", fullgraph=False, fallbacks=None, variables=None):
+    def __init__(self, name="f", fullgraph=False, fallbacks=None, variables=None, refuted=()):
         self.tracer = Tracer(Region(name))
         self.calls, self.objects, self.guards, self.attempts = Calls(), Objects(), Guards(), Attempts()
         self.fallback = Fallbacks(fullgraph, Records() if fallbacks is None else fallbacks)
-        self.variables = Variables(set() if variables is None else variables)
+        self.variables = Variables(set() if variables is None else variables, refuted)
         self.reasons = []                            # (Location, why a loop is unrolled)
         self.after: tuple[dict, dict] = {}, {}       # what the stores of the two regions hold that are merged
         self.read_unassigned = set()                 # names of variables that were read where they have no value
@@ -138,6 +138,7 @@ class Evaluator:
     def run_nodes(self, frame, block, args):
         """Bind a block's parameters and execute its nodes."""
         frame.env.update(zip(block.parameters, args))
+        frame.block = block
         for node in block.nodes:
             frame.env[node] = self.execute(frame, node)
 
@@ -411,7 +412,7 @@ class Evaluator:
         value = place.read()
         if self.made_here(place.owner):
             return value
-        if place not in self.variables.varying or not can_vary(value):
+        if place not in self.variables.varying and not self.foresees(place, value) or not can_vary(value):
             self.guard(place.kind, place.owner, place.name, value)
             return from_outside(self, value)
         inputs = self.variables.inputs
@@ -420,6 +421,17 @@ class Evaluator:
             inputs[place] = self.tracer.root.graph.add_parameter(place.name or "cell", abstract)
             self.guard("kind of " + place.kind, place.owner, place.name, assumed_of(value))
         return self.tracer.lift(inputs[place])
+
+    def foresees(self, place, value):
+        """True for a variable to which the block that reads it assigns, as `self.n += 1` does: it is an input from now on."""
+        if self.concrete or place in self.variables.refuted or not can_vary(value):
+            return False
+        frame = self.calls.frames[-1] if self.calls.frames else None
+        if frame is None or not assigns_in(frame, place):
+            return False
+        self.variables.varying.add(place)
+        self.variables.foreseen.add(place)
+        return True
 
     def write_place(self, place, value):
         """Assign to a Place: it happens when the run is over."""
@@ -437,6 +449,34 @@ def is_plain(value):
 def can_vary(value):
     """True for what a Place may hold as an input of the graph: a number or a Tensor."""
     return type(value) in (int, float, bool) and fits(value) or type(value) is Tensor
+
+
+def will_be(frame, node):
+    """What a node of a frame is, or will be if it is a name, or an attribute of one, to which nothing is assigned before."""
+    if isinstance(node, ValueNode):
+        return node.value
+    value = frame.lookup(node)
+    if value is not MISSING:
+        return value
+    if node.fn is syntax.load_global:
+        return frame.globals.get(node.attrs["name"])
+    if node.fn is syntax.load_closure:
+        return content_of_cell(frame.closure_cell(node.attrs["name"]), None)
+    return getattr(will_be(frame, node.args[0]), "__dict__", {}).get(node.attrs["name"]) if node.fn is syntax.load_attr else None
+
+
+def assigns_in(frame, place):
+    """True if the block that a frame executes assigns to a Place."""
+    for node in frame.block.nodes if frame.block is not None else ():
+        if node.fn is syntax.store_attr and place.kind == "attr" and node.attrs["name"] == place.name:
+            if will_be(frame, node.args[0]) is place.owner:
+                return True
+        elif node.fn is syntax.store_global and place.kind == "item" and node.attrs["name"] == place.name:
+            return True
+        elif node.fn is syntax.store_closure and place.kind == "cell" and frame.closure_cell(
+                node.attrs["name"]) is place.owner:
+            return True
+    return False
 
 
 def bind_arguments(name, signature, defaults, args, kwargs):

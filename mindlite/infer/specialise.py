@@ -74,13 +74,13 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     varying     : Places outside that are inputs of the graph, as those are that it reads and assigns
     pure    : True where Python has run such a call without an exception: one that comes up here is no user's
     """
-    variables = set(varying)                                 # what is read and assigned: an input of the graph
+    variables, refuted = set(varying), set()                 # what is read and assigned: an input of the graph
     records = Records() if fallbacks is None else fallbacks
     before = dict(records.marks)
     while True:
         variables |= {key[:2] for key in records.volatile if key[0] == "content"}
         known = set(variables)
-        ev = Evaluator(name, fullgraph, records, variables)
+        ev = Evaluator(name, fullgraph, records, variables, refuted)
         try:
             made = infer(ev, function, args, kwargs, weights)
         except Exception as error:
@@ -92,6 +92,11 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
                 if refusal is None and not isinstance(error, MindliteError):
                     raise fault(error, "infer", ev.users_place) from error
                 raise (refusal or error) from error.__cause__
+            continue
+        unassigned = ev.variables.foreseen - ev.variables.written - set(ev.store)
+        if unassigned:                                       # a constant, as nothing assigns to it after all
+            variables -= unassigned
+            refuted |= unassigned
             continue
         found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards.found
                  and can_vary(ev.guards.found[key.key][3])}

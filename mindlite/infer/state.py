@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from types import CellType
 from typing import Any
 
@@ -57,10 +57,12 @@ class Environment:
 class Frame:
     """One call of a function: its syntax graph, the Python function it came from, the frame around it, its values.
 
-    `env` maps syntax nodes to values; regions push a layer on it. `called_at` is where its (last) call stands.
+    `env` maps syntax nodes to values; regions push a layer on it. `called_at` is where its (last) call stands, `block` what is
+    executed of it.
     """
     called_at: Location | None = None
     sent: Any = None                              # to a generator, which it goes on with
+    block: FuncGraph | None = None
 
     def __init__(self, graph: FuncGraph, function: Value | None = None, outer: Frame | None = None,
                  outer_env: Environment | None = None, scope: str = "") -> None:
@@ -206,14 +208,16 @@ class Variables:
 
     varying : Places, and ("content", id) of containers, that the function reads and changes
     inputs  : {Place: the parameter of the graph for its value at the beginning}
+    foreseen: Places that became inputs as the block that reads them assigns to them;    refuted: those to which it did not
     written : Places that Python code was given as the graph had assigned them: they are read at run time
     alive   : containers among `varying`, whose id must stay theirs
     """
 
-    def __init__(self, varying: set) -> None:
-        self.varying = varying
+    def __init__(self, varying: set, refuted: Set[Place] = frozenset()) -> None:
+        self.varying, self.refuted = varying, refuted
         self.inputs: dict[Place, AnfNode] = {}
         self.written: set[Place] = set()
+        self.foreseen: set[Place] = set()
         self.alive: list[Any] = []
 
     def change(self, container: Value) -> None:
