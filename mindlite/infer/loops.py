@@ -191,9 +191,11 @@ def write_loop(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[V
     if header.loop == "for":
         state = (Varying(args[0], AbstractScalar(int)), *args[1:])     # the iteration's number is never a constant
     widened: set = set()
-    for _ in range(12):
+    for attempt in range(12):
         plan = Plan(ev, state, carried, widened, may_peel)
         body, outcome, after = plan.attempt(frame, header, stops)
+        if attempt and isinstance(outcome, Raises) and isinstance(outcome.exception, MindliteError):
+            raise CannotLoop(outcome.exception)              # only for all sizes: there was an iteration without it
         if isinstance(outcome, Raises) or header not in outcome.exits:       # it always leaves: no loop at all
             return ev.run_once(frame, header, args, stops)
         wider, wider_carried = plan.widen(outcome.exits[header][0], after, [p.name for p in header.parameters])

@@ -12,7 +12,7 @@ Idea: Yang, Chen, Eide & Regehr 2011 (Csmith): programs without undefined behavi
 from dataclasses import dataclass
 
 from constructs import MoreStatements
-from expressions import Expressions
+from expressions import FLOAT_TYPES, Expressions
 
 FLOATS = ("f32", "f64")
 CONSTRUCTS = ("try", "with", "generator", "unbound", "mixed", "views", "recursion", "nested", "print", "class",
@@ -465,12 +465,16 @@ class Grammar(Expressions, MoreStatements):
 
     def resized(self, u, source):
         """An expression like u, mostly of another size, of at most 9 elements."""
+        kind = self.scope[source]
         return self.pick([
             f"{u}[1:]", f"ops.concat([{u}, {source}])[:9]", f"{u}[{u} > {self.number_for(('T', 'f64', ()))}]", f"{u}[::2] * 0.5",
             f"{u}[:{u}.shape[0] // 2]", f"ops.concat([{u}[:2], ops.tanh({u})])[-9:]", f"{u}[:{source}.shape[0]]",
             f"ops.concat([{u}[{u} < 1], {u}[:1] * {u}.sum()])", f"ops.tanh({u})",
             f"{u}[-3:]", f"{u}[:-2] * 0.5", f"{u}[-2::-1]", f"{u}[:-3:-1]", f"{u}[{u}.shape[0] - {source}.shape[0]:]",
-            f"{u}[:{u}.shape[0] - {source}.shape[0]:{self.pick(['2', '-1'])}]", f"ops.clamp({u} * {u}.sum(), -8, 8)"])
+            f"{u}[:{u}.shape[0] - {source}.shape[0]:{self.pick(['2', '-1'])}]", f"ops.clamp({u} * {u}.sum(), -8, 8)",
+            f"{u}[:({self.int_(1)}) % 5]", f"{u}[({self.int_(1)}) % 3:]", f"{u}[-(({self.int_(1)}) % 4):]",
+            f"ops.concat([{u}, ops.ones((({self.int_(1)}) % 3,), {FLOAT_TYPES[kind[1]]}) * 0.5])[:9]",
+            f"ops.concat([{u}, {source}[{self.tensor(kind, 1)} > {self.number_for(kind)}]])[-9:]"])
 
     def resize(self, u, source):
         self.line(f"{u} = {self.resized(u, source)}")
