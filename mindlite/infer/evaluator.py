@@ -24,7 +24,7 @@ from ..fallback.record import ABSENT, ANY, Records
 from ..mindir import syntax
 from ..mindir.abstract import AbstractAny, AbstractScalar
 from ..mindir.builder import tensor_type
-from ..mindir.graph import AnfNode, ValueNode
+from ..mindir.graph import AnfNode, CNode, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
@@ -46,7 +46,7 @@ from .sharing import spot
 from .state import MISSING, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
 from .tree_kinds import is_tree
 from .trees import data_of
-from .values import Box, Closure, Conflict, Lives, Mixed, assumed_of, content_of_cell, fits
+from .values import Box, Closure, Conflict, Lives, Mixed, Place, assumed_of, content_of_cell, fits
 
 MAX_DEPTH = 200
 # constructs that only hand values on, whatever they are
@@ -422,7 +422,7 @@ class Evaluator:
             self.guard("kind of " + place.kind, place.owner, place.name, assumed_of(value))
         return self.tracer.lift(inputs[place])
 
-    def foresees(self, place, value):
+    def foresees(self, place: Place, value: Any) -> bool:
         """True for a variable to which the block that reads it assigns, as `self.n += 1` does: it is an input from now on."""
         if self.concrete or place in self.variables.refuted or not can_vary(value):
             return False
@@ -451,12 +451,12 @@ def can_vary(value):
     return type(value) in (int, float, bool) and fits(value) or type(value) is Tensor
 
 
-def will_be(frame, node):
+def will_be(frame: Frame, node: AnfNode) -> Any:
     """What a node of a frame is, or will be if it is a name, or an attribute of one, to which nothing is assigned before."""
     if isinstance(node, ValueNode):
         return node.value
     value = frame.lookup(node)
-    if value is not MISSING:
+    if value is not MISSING or not isinstance(node, CNode):
         return value
     if node.fn is syntax.load_global:
         return frame.globals.get(node.attrs["name"])
@@ -465,7 +465,7 @@ def will_be(frame, node):
     return getattr(will_be(frame, node.args[0]), "__dict__", {}).get(node.attrs["name"]) if node.fn is syntax.load_attr else None
 
 
-def assigns_in(frame, place):
+def assigns_in(frame: Frame, place: Place) -> bool:
     """True if the block that a frame executes assigns to a Place."""
     for node in frame.block.nodes if frame.block is not None else ():
         if node.fn is syntax.store_attr and place.kind == "attr" and node.attrs["name"] == place.name:

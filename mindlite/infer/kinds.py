@@ -7,7 +7,6 @@ All else is a leaf. The content of a Box stands in a store: a fold that looks in
 from __future__ import annotations
 
 import copy
-import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -93,10 +92,18 @@ KINDS: dict[type, Kind] = {
 LEAF = Kind(lambda value: (), lambda value, parts: value, lambda value, parts: value, shared=True, ours=False)
 
 
-@functools.lru_cache(maxsize=1024)
+_kinds: dict[type, Kind] = {}                        # of the classes that were looked at
+MAX_KINDS = 1024
+
+
 def kind_of_class(cls: type) -> Kind:
     """The kind of the values of a class, LEAF for those that have no parts."""
-    return next((KINDS[base] for base in cls.__mro__ if base in KINDS), LEAF)
+    kind = _kinds.get(cls)
+    if kind is None:
+        if len(_kinds) >= MAX_KINDS:                         # no class is kept alive for ever
+            _kinds.clear()
+        kind = _kinds[cls] = next((KINDS[base] for base in cls.__mro__ if base in KINDS), LEAF)
+    return kind
 
 
 def kind_of(value: Value) -> Kind:

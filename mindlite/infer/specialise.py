@@ -74,7 +74,8 @@ def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None
     varying     : Places outside that are inputs of the graph, as those are that it reads and assigns
     pure    : True where Python has run such a call without an exception: one that comes up here is no user's
     """
-    variables, refuted = set(varying), set()                 # what is read and assigned: an input of the graph
+    variables: set = set(varying)                            # what is read and assigned: an input of the graph
+    refuted: set[Place] = set()
     records = Records() if fallbacks is None else fallbacks
     before = dict(records.marks)
     while True:
