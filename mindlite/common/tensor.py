@@ -21,6 +21,7 @@ from .dim import Symbol
 from .dtype import DType, DTypeLike
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
 from .storage import DeviceArray, ShardedArray, Storage, copied, copy_on, download, moved, storage_of, write_on
+from .tensor_states import TensorStates
 
 if TYPE_CHECKING:
     from .tensor_methods import TensorMethods
@@ -58,7 +59,7 @@ def is_shared(tensor: Tensor) -> bool:
     return False
 
 
-class Tensor(TensorMethods):
+class Tensor(TensorStates, TensorMethods):
     """An array of one element type.
 
     input_data : array, number, nested list, or Tensor; Python floats become float32, ints int64
@@ -136,6 +137,11 @@ class Tensor(TensorMethods):
             del self.host_array
         except AttributeError:                               # it was elsewhere before
             return
+
+    @property
+    def data(self) -> Tensor:
+        """The same elements in a Tensor of its own, through which no gradient flows."""
+        return Tensor.of_elements(self.elements)
 
     @property
     def array(self) -> np.ndarray:
@@ -229,6 +235,12 @@ class Tensor(TensorMethods):
             array = np.empty(self._shape, self.host_array.dtype)
             self.init(array)
             self.host_array, self._shape, self.init = array, None, None
+        return self
+
+    def assign_value(self, value: TensorLike) -> Tensor:
+        """Take over the elements, shape and dtype of `value`; returns self."""
+        self.init, self._shape = None, None
+        self.elements = moved(as_array(value), self.device_of)
         return self
 
     def set_dtype(self, dtype: DTypeLike) -> Tensor:
@@ -452,6 +464,7 @@ class Parameter(Tensor):
     comm_fusion, cache_enable, cache_shape, sliced, inited_param = 1, False, (), False, None
     unique: Any = False                          # of a Parameter the setting, not the method of Tensor
     parallel_optimizer_comm_recompute, is_in_parallel = False, False
+    is_init: Any = False                         # as `unique`; nothing depends on it here
 
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True,
                  layerwise_parallel: bool = False, parallel_optimizer: bool = True,
@@ -481,6 +494,11 @@ class Parameter(Tensor):
     @property
     def data(self) -> Parameter:
         """This Parameter."""
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Parameter:
+        """Say whether this is trained; returns the Parameter."""
+        self.requires_grad = bool(requires_grad)
         return self
 
     def add_pipeline_stage(self, stage: int) -> None:

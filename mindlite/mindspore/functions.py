@@ -1,10 +1,15 @@
 """Functions that MindSpore has under other names of arguments, or with int32 indices. Imported by name from the table."""
+import builtins
+
 import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
+from ..common.dtype import pytype_to_dtype
 from ..common.errors import ArgumentError, ValueRangeError
+from ..common.tensor import Tensor
 from ..ops.operations import Slice
+from ..ops.sparse import COOTensor
 
 
 def _int32(indices):
@@ -119,3 +124,68 @@ def _truncated_normal(seed, data, low, high, mean, sigma):
     while (outside := (values < low) | (values > high)).any():
         values[outside] = numbers.normal(mean, sigma, int(outside.sum()))
     _filled(data, values)
+
+
+def get_indices(tensor):
+    """The places of a sparse tensor's values."""
+    return tensor.indices
+
+
+def get_indptr(tensor):
+    """Where each row of a CSRTensor begins."""
+    return tensor.indptr
+
+
+def get_values(tensor):
+    """The values that a sparse tensor holds."""
+    return tensor.values
+
+
+def get_dense_shape(tensor):
+    """The shape of the Tensor that a sparse one stands for."""
+    return tensor.shape
+
+
+def SparseTensor(indices, values, shape):
+    """A COOTensor, by its older name. indices : int[N, axes]; values : [N]; shape : tuple of int"""
+    return COOTensor(indices, values, shape)
+
+
+def scalar_to_array(input_x):
+    """A number as a Tensor []: `mindlite.ops.scalar_to_tensor` in the number's own dtype."""
+    return ops.scalar_to_tensor(input_x, pytype_to_dtype(type(input_x)))
+
+
+def expand(input_x, size):
+    """input_x repeated to the shape `size`, a tuple or a Tensor; -1 keeps a size."""
+    return ops.broadcast_to(input_x, tuple(size.tolist()) if isinstance(size, Tensor) else tuple(size))
+
+
+def randint_like(input, low, high, seed=None, dtype=None):
+    """Whole numbers in [low, high) of the shape of `input`, and of its dtype unless `dtype` is given."""
+    return ops.randint(low, high, input.shape, seed, dtype=dtype or input.dtype)
+
+
+def make_sparse_tensor(indices, values, dense_shape):
+    """A COOTensor. indices : int[N, axes]; values : [N]; dense_shape : tuple of int"""
+    return COOTensor(indices, values, dense_shape)
+
+
+def make_slice(start, stop, step):
+    """slice(start, stop, step)"""
+    return builtins.slice(start, stop, step)
+
+
+def make_range(*ends):
+    """range(..)"""
+    return builtins.range(*ends)
+
+
+def tensor_slice(input, begin, size):
+    """The part of `size` elements from `begin` on, along each axis; a size of -1 goes to the end."""
+    return Slice()(input, begin, size)
+
+
+def shape_(x):
+    """The sizes, a tuple: `mindlite.ops.shape`."""
+    return ops.shape(x)

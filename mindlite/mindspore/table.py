@@ -1,6 +1,7 @@
 """Where MindSpore's names live in mindlite: {path: (modules to search in order, {name: "module:attribute"})}."""
 
-_OPS = ("mindlite.ops", "mindlite.ops.operations", "mindlite.functional.composite", "mindlite.functional")
+_OPS = ("mindlite.ops", "mindlite.ops.operations", "mindlite.functional.composite", "mindlite.functional.words",
+        "mindlite.functional")
 _DTYPE = ("mindlite.common.dtype",)
 _KINDS = {name: f"mindlite.functional.composite:{name}" for name in (
     "number", "tensor", "tensor_type", "ref_type", "string", "list_", "tuple_", "none_type", "function")}
@@ -9,6 +10,10 @@ _DTYPE_WORDS = {name: f"mindlite.common.dtype:{dtype}" for name, dtype in {
     "bool": "bool_", "byte": "int8", "short": "int16", "intc": "int32", "int": "int32", "long": "int64", "intp": "int64",
     "ubyte": "uint8", "ushort": "uint16", "uintc": "uint32", "uintp": "uint64", "half": "float16", "single": "float32",
     "float": "float32", "double": "float64", "cfloat": "complex64", "cdouble": "complex128"}.items()}
+# MindSpore's classes of dtypes, and what public libraries take from inside MindSpore
+_DTYPE_CLASSES = {name: f"mindlite.common.dtype_kinds:{name}" for name in (
+    "Type", "Number", "Bool", "Int", "UInt", "Float", "BFloat", "Complex", "TensorType")}
+_INSIDE = "mindlite.mindspore.internals:"
 _TENSOR = ("mindlite.common.tensor",)
 _OPERATIONS = ("mindlite.ops.operations",)
 _NN = ("mindlite.nn", "mindlite.nn.layer.historical")
@@ -68,6 +73,31 @@ _MINT_INSIDE = {
     **{f"{name}_view": f"mindlite.mint:{name}" for name in ("broadcast_to", "chunk", "narrow", "split", "unsqueeze")},
     "select_ext_view": "mindlite.mint:select", "transpose_ext_view": "mindlite.mint:transpose",
     "glu_ext": "mindlite.mint.nn.functional:glu", "softplus_ext": "mindlite.mint.nn.functional:softplus"}
+# what Python's own functions do, and what reads one part of a value
+_WORDS = {
+    **dict.fromkeys(("tuple_len", "list_len"), "builtins:len"),
+    **dict.fromkeys(("tuple_equal", "list_equal", "string_eq", "bool_eq"), "operator:eq"), "scalar_ne": "operator:ne",
+    **dict.fromkeys(("list_getitem", "dict_getitem"), "operator:getitem"), "bool_not": "operator:not_", "is_": "operator:is_",
+    "is_not": "operator:is_not", "string_concat": "operator:add",
+    **{f"augassign_{word}": f"operator:{found}" for word, found in {
+        "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floordiv": "floordiv", "mod": "mod"}.items()},
+    **{f"{form}_tensor_get_{part}": f"mindlite.mindspore.functions:get_{part}" for form, parts in {
+        "coo": ("indices", "values", "dense_shape"), "csr": ("indptr", "indices", "values", "dense_shape"),
+        "row": ("indices", "values", "dense_shape")}.items() for part in parts},
+    "make_coo_tensor": "mindlite.ops.sparse:COOTensor", "make_csr_tensor": "mindlite.ops.sparse:CSRTensor",
+    **dict.fromkeys(("make_row_tensor", "make_row_tensor_inner"), "mindlite.ops.sparse:RowTensor"),
+    "reshape_": "mindlite.ops:reshape", "tensor_muls": "mindlite.ops:mul",
+    "tensor_range": "mindlite.mindspore.functions:range", "inplace_sigmoid": "mindlite.common.tensor:Tensor.sigmoid_",
+    **{name: f"mindlite.mindspore.functions:{name}" for name in (
+        "scalar_to_array", "shape_", "tensor_slice", "expand", "randint_like", "make_sparse_tensor", "make_slice", "make_range")}}
+# the collectives that write into the tensors they are given
+_COLLECTIVES = {name: f"mindlite.mint.distributed:{name}" for name in (
+    "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce", "all_to_all",
+    "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "destroy_process_group",
+    "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group", "recv", "reduce", "reduce_scatter",
+    "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "send", "P2POp", "gather_object", "gather_into_tensor",
+    "recv_object_list", "scatter_object_list", "scatter_tensor", "send_object_list")}
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
     "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -90,7 +120,7 @@ _RUNTIME = (
 
 
 # names that are not built, and why: the error for them says it
-_OF_ASCEND = {
+_REASONS = {
     "an Ascend device's cores, streams or memory pool": (
         "get_device_limit", "get_stream_limit", "reset_stream_limit", "set_device_limit", "set_stream_limit", "StreamLimitCtx",
         "memory_replay", "MemPool", "PluggableAllocator", "use_mem_pool", "set_kernel_launch_capture"),
@@ -105,18 +135,76 @@ _OF_ASCEND = {
     "parameters cut by MindSpore's parallel strategies; files of shards are `train.save_sharded_checkpoint`'s": (
         "get_ckpt_path_with_strategy", "export_split_mindir", "split_mindir", "split_dynamic_mindir",
         "get_parameter_redundancy", "get_allgather_cell", "sync_pipeline_shared_parameters")}
-REFUSED = {name: why for why, names in _OF_ASCEND.items() for name in names}
+_REASONS["an operator of Ascend alone"] = tuple("""
+    AlltoAllV AlltoAllVC ApplyRotaryPosEmb BatchISendIRecv DumpGradient DynamicGRUV2 DynamicRNN GroupTopk NPUAllocFloatStatus
+    NPUClearFloatStatus NPUGetFloatStatus NeighborExchangeV2 PagedAttention PagedAttentionMask RNNTLoss ReshapeAndCache TensorDump
+    add_layer_norm add_rms_norm all_gather_matmul all_to_all_v_c flash_attention_score fused_infer_attention_score
+    incre_flash_attention lightning_indexer matmul_reduce_scatter moe_distribute_combine moe_distribute_dispatch
+    moe_init_routing_v2 moe_token_permute moe_token_unpermute multi_scale_deformable_attn_function nsa_compress
+    nsa_compress_attention nsa_select_attention prompt_flash_attention ring_attention_update rotary_position_embedding rotated_iou
+    set_comm_ops_inplace sparse_flash_attention speed_fusion_attention stop_gradient_ tensordump""".split())
+_REASONS["a class for Ascend or GPUs alone"] = tuple("""
+    AutoBoost BoostTrainOneStepWithLossScaleCell Conv2dThor ConvertModelUtils ConvertNetUtils DenseThor DynamicProfilerMonitor
+    EmbeddingLookupThor EmbeddingThor GetNextSingleOp GroupLossScaleManager MultiFieldEmbeddingLookup PipelineGradReducer TCPStore
+    connect_network_with_dataset get_comm_name""".split())
+_REASONS["it registers kernels of MindSpore's C++"] = tuple("""
+    AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp DataType DtypeToEnum TBERegOp custom_info_register
+    get_vm_impl_fn kernel ms_kernel op_info_register prim_arg_register tensor_operator_registry _ms_pyfunc""".split())
+_REASONS["a node of the graphs in MindSpore's C++"] = tuple("""
+    CopyWithSlice GeSwitch J Merge PyExecute Reusing SliceGetItem UpdateState _AllSwap _Grad _NullType _Vmap _add_attr _null
+    _ones_like_for_grad array_reduce distribute embed env_get environ_add environ_create environ_get environ_set geswitch hastype
+    is_tensor_bool_cond isconstant iter_converter make_map_parameter merge ms_hasnext ms_next recompute_block ref_to_embed
+    switch_layer tuple_div type_none typeof""".split())
+_REASONS["it checks arguments inside MindSpore's dataset"] = tuple("""
+    DecodeParams check_file check_from_dataset check_from_dataset_sentencepiece check_from_dict check_from_file
+    check_from_file_sentencepiece check_from_file_vectors check_from_list check_ids_to_tokens check_non_negative_float32
+    check_non_negative_int32 check_pos_float32 check_pos_int32 check_save_model check_tokens_to_ids check_value check_vocab
+    parse_padding sync_wait_for_dataset type_check type_check_list""".split())
+_REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
+    COMPATIBLE DeviceCtx EnvProfiler ExitByRequest HostSystem MapCacheIdx MapParameter MsDispatchMode Pull Push UntypedStorage
+    _reuse_data_ptr _tft_handler init_ckpt_file_system load_mindir load_obf_params_into_net mindio_preload obfuscate_ckpt
+    save_mindir set_dec_mode set_dump set_enc_key set_enc_mode set_mindio_server_info set_op_strategy_config
+    split_dynamic_mindir vlog_print""".split())
+_REASONS["a format of numbers that no library here has"] = ("hifloat8", "qint4x2")
+_REASONS["it is not built yet"] = tuple("""
+    AdamNoUpdateParam AllGatherV BasicLSTMCell BoostTrainOneStepCell DeformableOffsets DepthwiseConv2dNative Dilation2D DimReduce
+    ExtractImagePatches FlopsUtilizationCollector FractionalAvgPool FractionalMaxPool FusedAdaFactor FusedAdaFactorWithGlobalNorm
+    FusedCastAdamWeightDecay LARSUpdate LessBN MatrixLogarithm Node NodeType PyFunc ReduceScatterV Reshard
+    SampleDistortedBoundingBoxV2 ScopedValue SparseApplyFtrlV2 SummaryLandscape SymbolTree ValueType flops_collection move_to
+    no_init_parameters register_saved_tensors_hooks saved_tensors_hooks""".split())
+REFUSED = {name: why for why, names in _REASONS.items() for name in names}
+# members of Tensor, Parameter and Cell that are not here, and why
+MEMBERS = {name: why for why, names in {
+    "a member of the object in MindSpore's C++": """
+        IGNORE_LIST T_destination assign_value_cpp bprop_debug cell_init_args compile_cache compile_phase compiled create_time
+        delta_seed enable_backward_hook exist_names exist_objs get_func_graph_proto get_mixed_precision_type getitem_index_info
+        global_cells index index_of_parent_ offload offload_file_path parallel_parameter_merge_net_dict
+        parallel_parameter_name_list param_info parent_tensor_ phase_cache pipeline_segment remove_hook set_cast_dtype
+        set_device_address set_mixed_precision_type set_param_info setitem_index_info symbolic_shape total_instance_count
+        virtual_flag""",
+    "it is not built yet": """
+        delete_ from_dlpack pin_memory register_parameter_forward_hook register_saved_tensors_hooks requires_grad_ set_ to_dlpack
+        to_empty triangular_solve untyped_storage"""}.items() for name in names.split()}
 _KEPT = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_algo_parameters", "get_algo_parameters", "reset_algo_parameters")}
 _SERVERS = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_ps_context", "get_ps_context", "reset_ps_context")}
 
 
+# the classes of what the methods of a Dataset give, and the one base that all kinds of data have here
+_DATASETS = {"TakeDataset": "mindlite.dataset.order:TakeDataset", "BatchDataset": "mindlite.dataset.batches:BatchDataset",
+             "PaddedBatchDataset": "mindlite.dataset.batches:PaddedBatchDataset",
+             **{f"{kind}BaseDataset": "mindlite.dataset.dataset:Dataset" for kind in ("Text", "Vision", "Audio", "Union")}}
+# what a program asks of the process it runs in
+_OF_PROCESS = {name: f"mindlite.mindspore.internals:{name}" for name in (
+    "get_level", "get_log_config", "get_current_device", "ms_memory_recycle", "run_check",
+    "set_recursion_limit", "swap_tensors")}
 CLOSED = ("mindlite.mint",)                  # rooms that answer with what is in their __all__ only
 MODULES = {
     "": (("mindlite", "mindlite.functional", "mindlite.train", "mindlite.lite"),
          {"dtype": "mindlite.mindspore.common.dtype:", "float_": "mindlite.common.dtype:float32",
           "int_": "mindlite.common.dtype:int64",
+          **{name: _DTYPE_CLASSES[name] for name in ("Type", "Int", "TensorType")},
           **_DTYPE_WORDS, **{n: _KINDS[n] for n in ("number", "tensor_type", "string", "list_", "tuple_")},
           "names": "mindlite.train.metrics:names", **_KEPT, **_SERVERS,
           **_GENERATOR, **_CONTEXT, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
@@ -126,14 +214,16 @@ MODULES = {
           "pytype_to_dtype": "mindlite.common.dtype:pytype_to_dtype",
           "dtype_to_pytype": "mindlite.common.dtype:dtype_to_pytype",
           "get_py_obj_dtype": "mindlite.common.dtype:get_py_obj_dtype",
-          **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME}, **_HINTS,
+          **{name: f"mindlite.functional.runtime:{name}" for name in _RUNTIME}, **_HINTS, **_OF_PROCESS,
+          "SparseTensor": "mindlite.mindspore.functions:SparseTensor", "uint": _DTYPE_CLASSES["UInt"],
+          "QuantDtype": _INSIDE + "QuantDtype",
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
           "Profiler": "mindlite.debug.profiler:Profiler",
           "Layout": "mindlite.parallel:Layout", **_CHECKPOINTS,
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
     "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"),
-                {**_CONTEXT, **_SERVERS}),
-    "log": (("mindlite.common.log",), {}),
+                {**_CONTEXT, **_SERVERS, "K_CONTEXT": _INSIDE + "K_CONTEXT"}),
+    "log": (("mindlite.common.log",), {name: _OF_PROCESS[name] for name in ("get_level", "get_log_config")}),
     **{name: (("mindlite.debug.profiler",), {}) for name in ("profiler", "profiler.profiler", "profiler.schedule")},
     "runtime": (("mindlite.functional.runtime",), {}),
     "hal": (("mindlite.functional.runtime",), {}),
@@ -148,13 +238,16 @@ MODULES = {
 
     "common": (("mindlite.functional",) + _TENSOR + _DTYPE + _INITIALIZER + ("mindlite.common.seed",),
                {"mutable": "mindlite.functional:mutable", **_HINTS}),
-    "common.dtype": (_DTYPE, {**_DTYPE_WORDS, **_KINDS}),
+    "common.dtype": (_DTYPE, {**_DTYPE_WORDS, **_KINDS, **_DTYPE_CLASSES, "number_type": _INSIDE + "number_type"}),
+    "common._stub_tensor": ((), {"StubTensor": _INSIDE + "StubTensor"}),
+    "common.np_dtype": ((), {"bfloat16": "ml_dtypes:bfloat16"}),
     "common.api": (("mindlite.functional",), _EXECUTORS),
-    "common.initializer": (_INITIALIZER, {}),
+    "common.initializer": (_INITIALIZER, {"_calculate_fan_in_and_fan_out": "mindlite.common.initializer:fans",
+                                          "_assignment": _INSIDE + "_assignment"}),
     "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.nn.registry:Buffer"}),
     "common.tensor": (_TENSOR, {}),
     "common.sparse_tensor": (("mindlite.ops.sparse",), {"RowTensorInner": "mindlite.ops.sparse:RowTensor"}),
-    "common.seed": (("mindlite.common.seed",), {}),
+    "common.seed": (("mindlite.common.seed",), {"_get_graph_seed": _INSIDE + "_get_graph_seed"}),
     "common.generator": (("mindlite.ops.generator",), {}),
     "common.jit_config": (("mindlite.functional",), {}),
     "common.mutable": (("mindlite.functional",), {}),
@@ -162,10 +255,12 @@ MODULES = {
     "nn": (_NN, {**_METRICS, **_OF_MINT}),
     "nn.cell": (_NN, {}),
     "nn.layer": (_NN, {}),
+    "nn.layer.conv": (_NN, {**_OF_MINT, "_Conv": _INSIDE + "_Conv",
+                            "_deconv_output_length": _INSIDE + "_deconv_output_length"}),
     **{f"nn.layer.{name}": (_NN, _OF_MINT) for name in (
-        "activation", "basic", "container", "conv", "embedding", "normalization", "padding", "pooling", "rnns",
+        "activation", "basic", "container", "embedding", "normalization", "padding", "pooling", "rnns",
         "rnn_cells", "transformer", "math", "image", "combined", "timedistributed")},
-    "nn.loss": (_NN, {}),
+    "nn.loss": (_NN, {"L1LossExt": "mindlite.mint.nn:L1Loss"}),
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),
     **{f"nn.optim.{name}": (_NN, {"opt_init_args_register": _OWN}) for name in (
@@ -182,8 +277,12 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS}),
-    "ops.operations": (_OPERATIONS, _GRADIENTS),
+    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS, **_WORDS, **_COLLECTIVES}),
+    "ops.function.comm_func": ((), _COLLECTIVES),
+    "ops.operations": (_OPERATIONS, {**_GRADIENTS, "identity": "mindlite.ops.operations:Identity",
+                                     "ReduceOp": "mindlite.ops:ReduceOp",
+                                     **{name: f"mindlite.functional.composite:{name}" for name in (
+                                         "ForiLoop", "Scan", "WhileLoop")}}),
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
         "linalg_ops",
@@ -199,13 +298,18 @@ MODULES = {
     "_extends.parse": ((), {}),
     "_extends.parse.compile_config": ((), {}),
     "_checkparam": (("mindlite.common.checks",), {}),
-    "_c_expression": (_TENSOR, {"typing": "mindlite.common.dtype:", **{name: f"mindlite.mindspore.functions:{name}" for name in (
+    "_c_dataengine": ((), {}),
+    "_c_expression.typing": (_DTYPE, _DTYPE_CLASSES),
+    "_c_expression": (_TENSOR, {**{name: f"mindlite.mindspore.functions:{name}" for name in (
                                     "_random_normal", "_random_uniform", "_truncated_normal")},
+                                "MSContext": _INSIDE + "MSContext", "TensorPy": "mindlite.common.tensor:Tensor",
                                 "CreationType": "mindlite.functional.executor:CreationType",
                                 "security": "mindlite.functional.executor:security",
                                 "CommExecOrderChecker": "mindlite.communication.execution_order:CommExecOrderChecker"}),
-    "ops.primitive": (_OPERATIONS, _PRIMITIVE),
-    "ops.functional": (_OPS, _SYNONYMS),
+    "ops.primitive": (_OPERATIONS, {**_PRIMITIVE, "_run_op": _INSIDE + "_run_op"}),
+    "ops._tracefunc": ((), {"trace": _INSIDE + "trace"}),
+    "ops.operations._rl_inner_ops": ((), {"CudnnGRU": _INSIDE + "CudnnGRU"}),
+    "ops.functional": (_OPS, {**_SYNONYMS, **_WORDS}),
     "ops.function": (_OPS, {**_SYNONYMS, "grad": "mindlite.ops:grad"}),
     **{f"ops.function.{name}": (_OPS, {**_SYNONYMS, **_MINT_INSIDE}) for name in (
         "array_func", "math_func", "nn_func", "random_func", "grad", "grad.grad_func")},
@@ -213,28 +317,40 @@ MODULES = {
     "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),
     "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
     "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),
-    "ops._primitive_cache": (_OPERATIONS, {}),
+    "ops._primitive_cache": (_OPERATIONS, {"_get_cache_prim": _INSIDE + "_get_cache_prim"}),
     "ops.composite.clip_ops": (_OPS, {}),
 
     "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink", **_CHECKPOINTS}),
     "train.amp": (("mindlite.amp", "mindlite.train"), {}),
     "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, {
         **_GENERATOR, **_CHECKPOINTS, **{f"new_{name}": f"mindlite.train.transform:{name}" for name in (
-            "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")}}),
+            "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")},
+        **{name: _INSIDE + name for name in (
+            "tensor_to_np_type", "tensor_to_ms_type", "_exec_save", "_parse_ckpt_proto", "_load_map_parameter", "cpu_cast",
+            "check_input_data", "check_input_dataset")},
+        "Cast": "mindlite.ops.operations:Cast", "FileSystem": "mindlite.train.serialization:FileSystem",
+        "Tensor_": "mindlite.common.tensor:Tensor"}),
     "train.summary.summary_record": (("mindlite.train",), {}),
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
         "callback", "metrics", "model", "loss_scale_manager", "data_sink", "summary",
         "dataset_helper",
         "train_thor")},
     "amp": (("mindlite.amp", "mindlite.train"), {}),
-    "dataset": (("mindlite.dataset",), {}),
+    "dataset": (("mindlite.dataset",), _DATASETS),
     **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio")},
     "dataset.transforms": (("mindlite.dataset.transforms",), {"vision": "mindlite.dataset.vision:"}),
+    "dataset.text.transforms": (("mindlite.dataset.text",), {name: _INSIDE + name for name in (
+        "Implementation", "TextTensorOperation", "TensorOperation", "DE_C_INTER_NORMALIZE_FORM")}),
+    "dataset.transforms.transforms": (("mindlite.dataset.transforms",), {name: _INSIDE + name for name in (
+        "Implementation", "PyTensorOperation", "TensorOperation")}),
+    "dataset.vision.utils": (("mindlite.dataset.vision",), {
+        "get_video_backend": "mindlite.dataset.config:get_video_backend"}),
+    "dataset.core.datatypes": ((), {"mstype_to_detype": _INSIDE + "mstype_to_detype"}),
     **{f"dataset.{name}": ((f"mindlite.dataset.{name.split('.')[0]}",), {}) for name in (
-        "vision.utils", "vision.transforms", "audio.utils", "audio.transforms", "text.utils", "text.transforms",
-        "transforms.transforms", "transforms.c_transforms", "transforms.py_transforms", "vision.c_transforms",
+        "vision.transforms", "audio.utils", "audio.transforms", "text.utils",
+        "transforms.c_transforms", "transforms.py_transforms", "vision.c_transforms",
         "vision.py_transforms")},
-    "dataset.engine": (("mindlite.dataset",), {}),
+    "dataset.engine": (("mindlite.dataset",), _DATASETS),
     "dataset.engine.iterators": (("mindlite.dataset",), {"ITERATORS_LIST": "mindlite.dataset.iterators:ITERATORS_LIST"}),
     "dataset.engine.datasets": (("mindlite.dataset",), {}),
     **{f"dataset.{name}": (("mindlite.dataset",), {}) for name in (
@@ -275,7 +391,8 @@ MODULES = {
     "boost.grad_accumulation": (("mindlite.boost.grad_accumulation",), {}),
     "boost.grad_freeze": (("mindlite.boost.grad_freeze",), {}),
     "boost.base": (("mindlite.boost.optimizers",), {}),
-    "communication": (("mindlite.communication",), {}),
+    "communication": (("mindlite.communication",), {name: _INSIDE + name for name in (
+        "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP")}),
     "communication.management": (("mindlite.communication",), {}),
     "communication._comm_helper": (("mindlite.communication",), {}),
     "communication.comm_func": (("mindlite.communication.comm_func",), {}),

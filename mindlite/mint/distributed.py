@@ -338,6 +338,21 @@ def _received(source, group):
     return json.loads(engine().receive((int(size),), np.uint8, source, OBJECT + 1, group).tobytes())
 
 
+def gather_into_tensor(output_tensor, input_tensor, dst=0, group=None, async_op=False):
+    """On the rank dst of the world output_tensor becomes all ranks' input_tensor along axis 0; on the others it stays."""
+    gathered = collectives.all_gather(input_tensor, group=group)
+    if engine().rank == dst:
+        assign(output_tensor, gathered)
+    return _handle(async_op)
+
+
+def scatter_tensor(output_tensor, input_tensor, src=0, group=None, async_op=False):
+    """output_tensor becomes this rank's even part, along axis 0, of the input_tensor of the rank src of the world."""
+    mine = input_tensor if engine().rank == src else input_tensor * 0
+    assign(output_tensor, collectives.reduce_scatter(mine, group=group))
+    return _handle(async_op)
+
+
 def _as_bytes(name, value):
     try:
         return np.frombuffer(json.dumps(value).encode(), np.uint8)

@@ -113,7 +113,7 @@ if TYPE_CHECKING:                                # what `later` imports, and wha
                                 standard_laplace)
     from .factors import eig, eigvals, geqrf, lstsq, lu_solve, lu_unpack, matrix_exp, orgqr, ormqr, qr
     from .filling import choose, fill, fill_diagonal, fills, index_copy, index_fill, masked_scatter, put, resized
-    from .candidates import uniform_candidate_sampler
+    from .candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
     from .fractional_pool import fractional_max_pool2d, fractional_max_pool3d
     from .regions import nms_with_mask, ps_roi_pooling, roi_align
     from .fourier import (fft, fft2, fftfreq, fftn, fftshift, hfft, hfft2, hfftn, ifft, ifft2, ifftn, ifftshift, ihfft, ihfft2,
@@ -136,6 +136,7 @@ if TYPE_CHECKING:                                # what `later` imports, and wha
                                    csr_mv, csr_neg, csr_reduce_sum, csr_relu, csr_relu6, csr_round, csr_sigmoid, csr_sin,
                                    csr_sinh, csr_softsign, csr_sqrt, csr_square, csr_tan, csr_tanh, csr_to_coo, csr_to_dense,
                                    dense_to_sparse_coo, dense_to_sparse_csr)
+    from .sparse_functions import coalesce, coo2csr, csr2coo, csr_div, csr_gather, row_tensor_add
     from .tensor_methods import (_adjoint as adjoint, _allclose as allclose, _aminmax as aminmax, _cov as cov,
                                  _diagflat as diagflat, _diff as diff, _fmax as fmax, _fmin as fmin, _index_put as index_put,
                                  _inner as inner, _is_complex as is_complex, _kthvalue as kthvalue,

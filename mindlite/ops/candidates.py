@@ -4,14 +4,18 @@ Source: Jean et al. 2015, section 3.
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
-from .creation import full
+from .arithmetic import floor, minimum
+from .creation import arange, full
 from .define import as_operand, cast_to, dtype_of
-from .random import randint, randperm
+from .elementary import exp, log
+from .random import randint, randperm, uniform
+from .sort import topk
 
 
 def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0,
@@ -47,3 +51,46 @@ def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: 
     expected = num_sampled / range_max
     return (cast_to(drawn, dtype_of(true_classes)), full(true_classes.shape, expected, dtype=dt.float32),
             full((num_sampled,), expected, dtype=dt.float32))
+
+
+def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_sampled: int = 5, unique: bool = True,
+                                  range_max: int = 5, seed: int = 0) -> Any:
+    """(classes drawn from [0, range_max), the first oftener than the last; how often each true one is expected; each drawn one).
+
+    The chance of class k is log((k + 2) / (k + 1)) / log(range_max + 1), which fits classes numbered from the most common on.
+
+    true_classes : int64[N, num_true]; only its values count for the second result
+    num_sampled  : int, how many are drawn; at most range_max where `unique`, for no class comes twice then
+    seed         : int, 0 for a new draw at each call
+    out          : int64[num_sampled], f32[N, num_true], f32[num_sampled]
+    raises       : ArgumentError, DTypeError, ShapeError, ValueRangeError
+    source       : Jean et al. 2015; drawn without putting back by Efraimidis & Spirakis 2006
+    """
+    name = "log_uniform_candidate_sampler"
+    for what, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ArgumentError(f"{name}: {what} is an int, not {type(value).__name__}")
+        if value < 1:
+            raise ValueRangeError(f"{name}: {what} is at least 1, not {value}")
+    true_classes = as_operand(true_classes)
+    if dtype_of(true_classes).kind not in "iu":
+        raise DTypeError(f"{name}: true_classes are integers, not {dtype_of(true_classes).name}")
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise ShapeError(f"{name}: true_classes are [N, {num_true}]", note=f"{list(true_classes.shape)}")
+    if unique and num_sampled > range_max:
+        raise ValueRangeError(f"{name}: {num_sampled} different classes are not to be found among {range_max}")
+    whole = math.log(range_max + 1)
+    classes = cast_to(arange(range_max), dt.float64)
+    if unique:                                   # the greatest keys log(u) / chance are a draw without putting back
+        chances = (log(classes + 2) - log(classes + 1)) / whole
+        keys = log(uniform((range_max,), 0.0, 1.0, seed or None, dt.float64)) / chances
+        drawn = topk(keys, num_sampled)[1]
+    else:
+        share = uniform((num_sampled,), 0.0, 1.0, seed or None, dt.float64)
+        drawn = minimum(cast_to(floor(exp(share * whole)), dt.int64) - 1, range_max - 1)
+
+    def expected(numbers):
+        numbers = cast_to(numbers, dt.float64)
+        chance = (log(numbers + 2) - log(numbers + 1)) / whole
+        return cast_to(1 - exp(num_sampled * log(1 - chance)) if unique else num_sampled * chance, dt.float32)
+    return cast_to(drawn, dt.int64), expected(true_classes), expected(drawn)

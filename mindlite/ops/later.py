@@ -14,7 +14,7 @@ FAMILIES = {
                    "space_to_depth"),
     "assignment": ("assignment", ""),
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
-    "candidates": ("", "uniform_candidate_sampler"),
+    "candidates": ("", "log_uniform_candidate_sampler uniform_candidate_sampler"),
     "collectives": ("all_gather all_reduce all_to_all broadcast_from on_rank placed receive reduce_scatter reduce_to send "
                     "synchronise", "ReduceOp place_as"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
@@ -46,8 +46,9 @@ _OF_VALUES = ("abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floo
               "relu6 round sigmoid sin sinh softsign sqrt square tan tanh").split()
 FAMILIES["sparse_functions"] = "", " ".join(
     [f"{form}_{name}" for form in ("coo", "csr") for name in _OF_VALUES]
-    + ("coo_add coo_concat csr_add csr_mm csr_mul csr_mv csr_reduce_sum csr_softmax csr_to_coo csr_to_dense dense_to_sparse_coo "
-       "dense_to_sparse_csr").split())
+    + ("coalesce coo2csr coo_add coo_concat csr2coo csr_add csr_div csr_gather csr_mm "
+       "csr_mul csr_mv csr_reduce_sum csr_softmax csr_to_coo "
+       "csr_to_dense dense_to_sparse_coo dense_to_sparse_csr row_tensor_add").split())
 _ROOM = __name__.rpartition(".")[0]
 FUNCTIONS = {name: f"{_ROOM}.{module}" for module, (_, names) in FAMILIES.items() for name in names.split()}
 HOMES.update({name: f"{_ROOM}.{module}" for module, (names, _) in FAMILIES.items() for name in names.split()})

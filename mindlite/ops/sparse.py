@@ -14,13 +14,15 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError
 from . import arithmetic
+from .arithmetic import floor_divide, remainder
 from .basic import broadcast_to, cast, reduce_sum, reshape
-from .creation import arange
-from .define import as_operand, dtype_of
+from .creation import arange, zeros
+from .define import as_operand, cast_to, dtype_of
 from .lookup import gather, scatter_nd
 from .logic import less, less_equal
-from .sort import argsort
-from .structure import concat, stack
+from .scatter import tensor_scatter_add
+from .sort import argsort, unique
+from .structure import concat, expand_dims, stack
 from collections.abc import Callable
 
 
@@ -100,6 +102,11 @@ class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
         indptr = reduce_sum(cast(less(rows, bounds), dtype=dtype_of(rows)), axis=(1,), keepdims=False)
         return CSRTensor(indptr, gather(columns, order, 0), gather(self.values, order, 0), self.shape)
 
+    def coalesce(self):
+        """With one value for each index, in row-major order: those of equal indices are summed."""
+        indices, values = summed(self.indices, self.values, self.shape)
+        return COOTensor(indices, values, self.shape)
+
     def add(self, other, thresh=None):
         """self + other: the values of both. thresh: must be None or 0, no value is left out."""
         if thresh is not None and float(thresh) != 0:
@@ -156,6 +163,20 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         parts = reshape(self.values, shape=(-1, 1)) * gather(matrix, self.indices, 0)
         return scatter_nd(reshape(self.rows(), shape=(-1, 1)), parts, (self.shape[0], matrix.shape[1]))
 
+    def add(self, b, alpha=1, beta=1):
+        """alpha * self + beta * b, a CSRTensor of one shape; values at one place are added. raises : ShapeError"""
+        if self.shape != b.shape:
+            raise ShapeError("csr_add: the shapes differ", note=f"{list(self.shape)} and {list(b.shape)}")
+        first, second = self.to_coo(), b.to_coo()
+        values = concat((as_operand(alpha) * first.values, as_operand(beta) * second.values))
+        return COOTensor(concat((first.indices, second.indices)), values, self.shape).coalesce().to_csr()
+
+    def sum(self, axis):
+        """The sum of each row, [rows, 1]. axis: 1 or -1. raises : ArgumentError for another axis"""
+        if axis not in (1, -1):
+            raise ArgumentError(f"csr_reduce_sum: axis is 1, not {axis}")
+        return reduce_sum(self.to_dense(), axis=(1,), keepdims=True)
+
     def mv(self, vector):
         """self @ vector for a vector as a column, [columns, 1]; gives [rows, 1]."""
         return self.mm(vector)
@@ -207,3 +228,25 @@ def _check(name, part, ndim, integers=False):
         raise ShapeError(f"{name} has {ndim} axis(es)", note=f"shape: {list(part.shape)}")
     if integers and dtype_of(part).kind not in "iu":
         raise DTypeError(f"{name} holds integers", note=dtype_of(part).name)
+
+
+def summed(indices, values, shape):
+    """(different indices in order, the sums of their values): what several values at one place mean."""
+    flat = ravelled(indices, shape)
+    places, group = unique(flat)
+    order = argsort(places)
+    total = tensor_scatter_add(zeros(places.shape, dtype_of(values)), expand_dims(group, -1), values)
+    places, total = gather(places, order, 0), gather(total, order, 0)
+    parts, rest = [], places
+    for size in reversed(shape):
+        parts.append(remainder(rest, size))
+        rest = floor_divide(rest, size)
+    return cast_to(stack(parts[::-1], 1), dtype_of(indices)), total
+
+
+def ravelled(indices, shape):
+    """int64[N]: the places of indices[N, axes] in a flat tensor of that shape."""
+    flat = 0
+    for axis, size in enumerate(shape):
+        flat = flat * size + cast_to(indices[:, axis], dt.int64)
+    return flat

@@ -12,9 +12,9 @@ from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from . import activation, arithmetic, elementary, logic
-from .arithmetic import abs, floor_divide, remainder
+from .arithmetic import abs, reciprocal
 from .axes import normal_axis
-from .basic import reshape
+from .basic import reshape, transpose
 from .creation import full, zeros
 from .define import as_operand, cast_to, check_tensors, dtype_of
 from .elementary import exp
@@ -22,8 +22,8 @@ from .logic import greater_equal
 from .indexing import gather_nd
 from .lookup import gather
 from .scatter import tensor_scatter_add, tensor_scatter_max
-from .sort import argsort, nonzero, unique
-from .sparse import COOTensor, CSRTensor
+from .sort import argsort, nonzero
+from .sparse import COOTensor, CSRTensor, RowTensor, ravelled, summed
 from .structure import concat, expand_dims, stack
 
 FUNCTIONS = {
@@ -124,9 +124,7 @@ def csr_reduce_sum(csr_tensor: Any, axis: int) -> Tensor:
     raises : ArgumentError for another axis or another form
     """
     _check_form("csr_reduce_sum", CSRTensor, csr_tensor)
-    if axis not in (1, -1):
-        raise ArgumentError(f"csr_reduce_sum: axis is 1, not {axis}")
-    return csr_tensor.to_dense().sum(1, keepdims=True)
+    return csr_tensor.sum(axis)
 
 
 def dense_to_sparse_coo(tensor: Tensor) -> Any:
@@ -157,28 +155,6 @@ def dense_to_sparse_csr(tensor: Tensor) -> Any:
     return _held("dense_to_sparse_csr", tensor).to_csr()
 
 
-def _summed(indices, values, shape):
-    """(different indices in order, the sums of their values): what several values at one place mean."""
-    flat = _ravelled(indices, shape)
-    places, group = unique(flat)
-    order = argsort(places)
-    total = tensor_scatter_add(zeros(places.shape, dtype_of(values)), expand_dims(group, -1), values)
-    places, total = gather(places, order, 0), gather(total, order, 0)
-    parts, rest = [], places
-    for size in reversed(shape):
-        parts.append(remainder(rest, size))
-        rest = floor_divide(rest, size)
-    return cast_to(stack(parts[::-1], 1), dtype_of(indices)), total
-
-
-def _ravelled(indices, shape):
-    """int64[N]: the places of indices[N, axes] in a flat tensor of that shape."""
-    flat = 0
-    for axis, size in enumerate(shape):
-        flat = flat * size + cast_to(indices[:, axis], dt.int64)
-    return flat
-
-
 def coo_add(x1: Any, x2: Any, thresh: Any) -> Any:
     """x1 + x2, COOTensors of one shape: values at one place are added, and left out where their sum is below thresh.
 
@@ -187,7 +163,7 @@ def coo_add(x1: Any, x2: Any, thresh: Any) -> Any:
     _check_form("coo_add", COOTensor, x1, x2)
     if x1.shape != x2.shape:
         raise ShapeError("coo_add: the shapes differ", note=f"{list(x1.shape)} and {list(x2.shape)}")
-    indices, values = _summed(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
+    indices, values = summed(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
     kept = reshape(nonzero(greater_equal(abs(values), as_operand(thresh))), shape=(-1,))
     return COOTensor(gather(indices, kept, 0), gather(values, kept, 0), x1.shape)
 
@@ -212,7 +188,7 @@ def coo_concat(sp_input: Sequence[Any], concat_dim: int = 0) -> Any:
         moved.append(stack(columns, 1))
         sizes[axis] += x.shape[axis]
     indices, values = concat(tuple(moved)), concat(tuple(x.values for x in sp_input))
-    order = argsort(_ravelled(indices, sizes))
+    order = argsort(ravelled(indices, sizes))
     return COOTensor(gather(indices, order, 0), gather(values, order, 0), tuple(sizes))
 
 
@@ -225,12 +201,7 @@ def csr_add(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
     raises : ArgumentError for another form, ShapeError where the shapes differ
     """
     _check_form("csr_add", CSRTensor, a, b)
-    if a.shape != b.shape:
-        raise ShapeError("csr_add: the shapes differ", note=f"{list(a.shape)} and {list(b.shape)}")
-    first, second = a.to_coo(), b.to_coo()
-    indices, values = _summed(concat((first.indices, second.indices)),
-                              concat((as_operand(alpha) * first.values, as_operand(beta) * second.values)), a.shape)
-    return COOTensor(indices, values, a.shape).to_csr()
+    return a.add(b, alpha, beta)
 
 
 def csr_softmax(logits: Any, dtype: DTypeLike) -> Any:
@@ -246,3 +217,74 @@ def csr_softmax(logits: Any, dtype: DTypeLike) -> Any:
 if TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """The functions that the tables above make."""
+
+
+def csr_div(x: Any, y: Any) -> Any:
+    """Each value divided by the element of y at its place.
+
+    x      : CSRTensor [M, N]
+    y      : a number, or a Tensor that broadcasts to [M, N]
+    out    : CSRTensor of the same places; its dtype is promoted
+    raises : ArgumentError for another form, or a sparse y; ShapeError where y does not broadcast
+    """
+    _check_form("csr_div", CSRTensor, x)
+    return x * (1 / y if isinstance(y, (int, float)) else reciprocal(cast_to(as_operand(y), x.dtype)))
+
+
+def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Sequence[int]) -> Tensor:
+    """The elements of a dense matrix at the places of a sparse one.
+
+    indptr, indices : int[M + 1] and int[K], as a CSRTensor has them
+    dense  : Tensor [M, N, ..]
+    sparse_shape : (M, N)
+    out    : Tensor [K, ..]
+    """
+    rows = CSRTensor(indptr, indices, zeros(tuple(indices.shape)), tuple(sparse_shape)).rows()
+    return gather_nd(dense, stack((rows, indices), 1))
+
+
+def coo2csr(row_indices: Tensor, height: int) -> Tensor:
+    """Where each row begins among the values of a sparse matrix: indptr[i] values stand above row i.
+
+    row_indices : int[K], in order
+    height : int, the number of rows
+    out    : [height + 1] of the same dtype
+    """
+    columns = zeros((row_indices.shape[0], 1), dtype_of(row_indices))
+    indices = concat((reshape(row_indices, shape=(-1, 1)), columns), 1)
+    return COOTensor(indices, zeros((row_indices.shape[0],)), (height, 1)).to_csr().indptr
+
+
+def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
+    """The row of each value of a sparse matrix.
+
+    indptr : int[rows + 1]
+    nnz    : int, the number of values
+    out    : [nnz] of the same dtype
+    """
+    indices = zeros((nnz,), dtype_of(indptr))
+    return CSRTensor(indptr, indices, zeros((nnz,)), (indptr.shape[0] - 1, 1)).rows()
+
+
+def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """One value for each index: those of equal indices are summed.
+
+    x_indices : int[axes, K]
+    x_values : [K]
+    x_shape : int[axes]
+    out    : (indices [axes, L] in row-major order, values [L], shape)
+    """
+    sizes = [x_shape[i] for i in range(x_indices.shape[0])]
+    indices, values = summed(transpose(x_indices, perm=(1, 0)), x_values, sizes)
+    return transpose(indices, perm=(1, 0)), values, x_shape
+
+
+def row_tensor_add(a: Any, b: Any) -> Any:
+    """The sum of two RowTensors of one shape: the rows of both.
+
+    a, b   : RowTensor, the rows of a Tensor of one shape
+    out    : RowTensor; rows at one place add up when it is made dense
+    raises : ArgumentError for another form
+    """
+    _check_form("row_tensor_add", RowTensor, a, b)
+    return RowTensor(concat((a.indices, b.indices)), concat((a.values, b.values)), a.dense_shape)

@@ -7,7 +7,7 @@ docs/differences.md.
 """
 import pathlib
 
-from test_signatures import DIFFERENT, EXPECTED, absent
+from test_signatures import DIFFERENT, EXPECTED, INSTANCES, MEMBERS_REFUSED, REFUSED, absent
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "api.md"
 HEAD = """# MindSpore's names, one by one
@@ -34,7 +34,8 @@ def page() -> str:
     lines = [f"| {' | '.join(str(part) for part in row)} |" for row in (*rows, total)]
     for namespace in sorted(EXPECTED):
         lines += ["", f"## {called(namespace)}", "", "| name | here | other arguments |", "|---|---|---|"]
-        lines += [f"| {name} | {'no' if name in missing[namespace] else 'yes'} | {other[namespace].get(name, '')} |"
+        why = MEMBERS_REFUSED if namespace in INSTANCES else REFUSED
+        lines += [f"| {name} | {'no: ' + why[name] if name in missing[namespace] else 'yes'} | {other[namespace].get(name, '')} |"
                   for name in sorted(EXPECTED[namespace])]
     return HEAD + "\n".join(lines) + "\n"
 

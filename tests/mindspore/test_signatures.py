@@ -13,6 +13,8 @@ from make_signatures import MEMBERS, home, signature
 
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.mindir.primitive import Primitive
+from mindlite.mindspore.table import MEMBERS as MEMBERS_REFUSED
+from mindlite.mindspore.table import REFUSED
 from mindlite.ops.methods import SYNONYMS
 
 INSTANCES = {"Tensor": Tensor([1.0]), "Parameter": Parameter(Tensor([1.0]), name="p"), "Cell": nn.ReLU()}
@@ -55,7 +57,7 @@ DIFFERENT = {
     "nn": {"BatchNorm3d": "a layout stands before the dtype, as in BatchNorm2d", "GraphCell": _RATHER},
     "numpy": {"empty_like": _RATHER},
     "ops.operations": {"DynamicShape": _LATER},
-    "ops": {"partial": "it is functools.partial", "relu": _RATHER, "DynamicShape": _LATER, "csr_mm": _RATHER,
+    "ops": {"P2POp": _WORLD, "partial": "it is functools.partial", "relu": _RATHER, "DynamicShape": _LATER, "csr_mm": _RATHER,
             **dict.fromkeys(
                 ("Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer"), "its base takes the settings of all classes"),
             **dict.fromkeys(
@@ -160,6 +162,13 @@ def test_every_call_that_mindspore_allows_means_the_same(namespace):
 @pytest.mark.parametrize("namespace", EXPECTED)
 def test_no_other_name_is_missing_than_those_of_the_table(namespace):
     assert not set(absent(namespace)) - set(MISSING.get(namespace, ()))
+
+
+def test_every_name_that_is_missing_has_its_reason_which_the_error_for_it_says():
+    for namespace, names in MISSING.items():
+        assert not set(names) - set(MEMBERS_REFUSED if namespace in INSTANCES else REFUSED), namespace
+    with pytest.raises(AttributeError, match="an operator of Ascend alone"):
+        here("ops").flash_attention_score
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 import functools
 
 from ...common import dtype as dt
+from ...common.errors import NotFiniteError, ValueRangeError
 from .. import (
     addn, assign, assign_add, assign_sub, bernoulli, broadcast_to, cast, chunk, concat, depend, expand_dims, eye, flip,
     full, gather, gather_d, gather_nd, identity, index_add, masked_fill, masked_select, meshgrid, multinomial,
     one_hot, ones, ones_like, pad, permute, print_, randint, rank, repeat_interleave, reshape, scatter_nd,
     select, shape, size, sort, split, squeeze, stack, standard_normal, stop_gradient, sum, mean, tile, topk, tril,
-    triu, uniform, unique, unstack, where, zeros, zeros_like)
+    batch_to_space_nd, isfinite, lerp, log_softmax, swapaxes, tensor_scatter_elements, triu, uniform, unique,
+    unstack, where, zeros, zeros_like)
 from ..axes import as_shape
 from ..creation import arange
 from ..diagonal import diag, diagonal
@@ -432,3 +434,92 @@ def PadV3(x, paddings, constant_values=None, *, mode="constant", paddings_contig
         half = len(sizes) // 2
         sizes = tuple(size for pair in zip(sizes[:half], sizes[half:]) for size in pair)
     return pad(x, sizes, words.get(mode, mode), constant_values)
+
+
+# ---------------------------------------------------------------- by their other names, and what only checks
+
+def _lerp(start, end, weight):
+    return lerp(start, end, weight)
+
+
+def _log_softmax(input, dim=None, dtype=None):
+    return log_softmax(input if dtype is None else cast(input, dtype=dtype), -1 if dim is None else dim)
+
+
+def _scalar_to_array(value):
+    return as_operand(value)
+
+
+def _blocks_to_space(x, block_shape, crops):
+    sizes, ends = (tuple(as_operand(v).tolist()) for v in (block_shape, crops))
+    return batch_to_space_nd(x, sizes, ends)
+
+
+def _moved(input, to="CPU", blocking=True):
+    return input.to(to)
+
+
+def _finite(x):
+    if not bool(isfinite(as_operand(x)).all()):
+        raise NotFiniteError("CheckNumerics: an element is inf or nan")
+    return x
+
+
+globals().update(table({
+    "LerpScalar": _lerp, "LogSoftmaxExt": _log_softmax, "ScalarToArray": _scalar_to_array, "BatchToSpaceNDV2": _blocks_to_space,
+    "MoveTo": _moved, "CheckNumerics": _finite}))
+Unpack = Unstack
+
+
+@operation
+def Assert(condition, input_data, *, summarize=3):
+    """True. raises : AssertionError where the condition is False, with the first `summarize` numbers of each Tensor"""
+    if not bool(condition):
+        shown = ", ".join(str(as_operand(x).reshape((-1,))[:summarize]) for x in input_data)
+        raise AssertionError(f"Assert: the condition does not hold; {shown}")
+    return True
+
+
+@operation
+def DataFormatVecPermute(input_x, *, src_format="NHWC", dst_format="NCHW"):
+    """Sizes of axes, or pairs for each, in the order of another layout. input_x : i32 or i64 [4] or [4, 2]"""
+    for layout in (src_format, dst_format):
+        if sorted(layout) != sorted("NHWC"):
+            raise ValueRangeError(f"DataFormatVecPermute: a layout is NHWC or NCHW, not {layout!r}")
+    return gather(input_x, as_operand([src_format.index(axis) for axis in dst_format]), 0)
+
+
+@operation
+def ScatterAddWithAxis(input_x, indices, updates, *, axis=0):
+    """input_x with `updates` added at `indices` along one axis, all [..] of one rank."""
+    return tensor_scatter_elements(input_x, indices, updates, axis, "add")
+
+
+@operation
+def TensorSummary(name, value):
+    """Nothing is recorded: summaries belong to training (train)."""
+    return value
+
+
+@operation
+def ImageSummary(name, value):
+    """Nothing is recorded: summaries belong to training (train)."""
+    return value
+
+
+@operation
+def HistogramSummary(name, value):
+    """Nothing is recorded: summaries belong to training (train)."""
+    return value
+
+
+def _axes_exchanged(input, dim0, dim1):
+    return swapaxes(input, dim0, dim1)
+
+
+def _selected(input, dim, index):
+    return getitem(input, (slice(None),) * (dim % input.ndim) + (index,))
+
+
+globals().update(table({"TransposeView": _transpose, "TransposeExtView": _axes_exchanged, "SelectView": _selected}))
+ScatterNonAliasingAdd = globals()["ScatterNdAdd"]

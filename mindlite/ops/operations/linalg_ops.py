@@ -2,7 +2,10 @@
 from .. import (bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bidense, cdist, cholesky, cholesky_inverse,
                 cholesky_solve, cross, det, digamma, erfinv, fmax, fmin, heaviside, index_add, inplace_add, inplace_sub,
                 inplace_update, inverse, lgamma, logit, matrix_band_part, polygamma, renorm, sgn, slogdet, solve,
-                svd, swapaxes, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum)
+                concat, conj, eye, matmul, pinv, roll, svd, swapaxes, zeros_like,
+                unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sum)
+from ...common.errors import ShapeError
+from ..define import as_operand, cast_to, dtype_of
 from .define import operation, table
 from .writing import written
 
@@ -98,3 +101,46 @@ def InplaceSub(x, v, *, indices):
 def InplaceUpdate(x, v, *, indices):
     """x with v written to rows."""
     return inplace_update(x, v, indices)
+
+
+@operation
+def TridiagonalMatMul(superdiag, maindiag, subdiag, rhs):
+    """The product of matrices with three diagonals and dense ones.
+
+    superdiag, maindiag, subdiag : [.., 1, M]; the last of the first and the first of the last have no meaning; rhs : [.., M, N]
+    """
+    upper, middle, lower = (swapaxes(as_operand(x), -1, -2) for x in (superdiag, maindiag, subdiag))
+    rhs = as_operand(rhs)
+    nothing = zeros_like(rhs[..., :1, :])
+    below = concat((rhs[..., 1:, :], nothing), -2)
+    above = concat((nothing, rhs[..., :-1, :]), -2)
+    return upper * below + middle * rhs + lower * above
+
+
+@operation
+def MatrixSolveLs(matrix, rhs, l2_regularizer, *, fast=True):
+    """The x that makes |matrix x - rhs|^2 + l2 |x|^2 least; of several the shortest.
+
+    matrix : [.., M, N]; rhs : [.., M, K]; l2_regularizer : []; fast : by the normal equations, else by the pseudo-inverse
+    out    : [.., N, K]; raises : ShapeError
+    source : Golub & Van Loan, Matrix Computations, section 5.3
+    """
+    matrix, rhs = as_operand(matrix), as_operand(rhs)
+    if matrix.ndim < 2 or rhs.ndim != matrix.ndim or rhs.shape[-2] != matrix.shape[-2]:
+        raise ShapeError("MatrixSolveLs: matrix is [.., M, N], rhs [.., M, K]", note=f"{list(matrix.shape)}, {list(rhs.shape)}")
+    if not fast:
+        return matmul(pinv(matrix), rhs)
+    other = swapaxes(matrix, -1, -2) if dtype_of(matrix).kind != "c" else conj(swapaxes(matrix, -1, -2))
+    rows, columns = matrix.shape[-2:]
+    weight = cast_to(l2_regularizer, dtype_of(matrix)) * eye(min(rows, columns), dtype=dtype_of(matrix))
+    if rows >= columns:
+        return solve(matmul(other, matrix) + weight, matmul(other, rhs))
+    return matmul(other, solve(matmul(matrix, other) + weight, rhs))
+
+
+def _roll(x, *, shifts, dims=None):
+    return roll(x, shifts, dims)
+
+
+_roll.__name__, _roll.__doc__ = "Roll", roll.__doc__
+Roll = operation(_roll)

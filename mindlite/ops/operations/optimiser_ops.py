@@ -238,3 +238,69 @@ def ApplyAdagradDA(variable, gradient_accumulator, gradient_squared_accumulator,
     shrunk = where(as_operand(l1) > 0, sign(total) * maximum(abs(total) - l1 * step, 0), total)
     return stepped((variable, -1 * lr * shrunk / (l2 * step * lr + sqrt(squares))), (gradient_accumulator, total),
                    (gradient_squared_accumulator, squares))[0]
+
+
+@operation
+def SparseApplyProximalAdagrad(variable, accumulation, lr, l1, l2, gradient, indices, *, use_locking=False):
+    """ApplyProximalAdagrad for the rows `indices`; returns both."""
+    def step(rows, total, gradient):
+        total = total + gradient * gradient
+        rate = lr / sqrt(total)
+        return _proximal(rows - rate * gradient, rate, l1, l2), total
+    return _rows_stepped("SparseApplyProximalAdagrad", step, variable, (accumulation,), gradient, indices)
+
+
+@operation
+def SparseApplyAdadelta(variable, accumulation, update, lr, rho, gradient, indices, *, epsilon, use_locking=False):
+    """ApplyAdadelta for the rows `indices`; returns (variable, accumulation, update)."""
+    def step(rows, total, before, gradient):
+        total = total * rho + gradient * gradient * (1 - rho)
+        change = sqrt(before + epsilon) / sqrt(total + epsilon) * gradient
+        return rows - lr * change, total, before * rho + change * change * (1 - rho)
+    return _rows_stepped("SparseApplyAdadelta", step, variable, (accumulation, update), gradient, indices)
+
+
+@operation
+def SparseApplyRMSProp(variable, mean_square, moment, lr, gradient, indices, *, rho, momentum, epsilon, use_locking=False):
+    """ApplyRMSProp for the rows `indices`; returns (variable, mean_square, moment)."""
+    def step(rows, squares, before, gradient):
+        squares = squares * rho + gradient * gradient * (1 - rho)
+        before = before * momentum + lr * gradient / sqrt(squares + epsilon)
+        return rows - before, squares, before
+    return _rows_stepped("SparseApplyRMSProp", step, variable, (mean_square, moment), gradient, indices)
+
+
+@operation
+def FusedWeightScaleApplyMomentum(weight_decay, loss_scale, variable, accumulation, learning_rate, gradient, momentum):
+    """One step of momentum with the gradient times loss_scale and weight_decay times the variable added; returns the variable."""
+    total = accumulation * momentum + gradient * loss_scale + variable * weight_decay
+    return stepped((variable, variable - learning_rate * total), (accumulation, total))[0]
+
+
+@operation
+def ApplyKerasMomentum(variable, accumulation, lr, gradient, momentum, *, use_locking=False, use_nesterov=False):
+    """accumulation = momentum accumulation - lr gradient; variable += accumulation, or by Nesterov; returns both."""
+    total = accumulation * momentum - lr * gradient
+    step = total * momentum - lr * gradient if use_nesterov else total
+    return stepped((variable, variable + step), (accumulation, total))
+
+
+@operation
+def FusedSparseProximalAdagrad(variable, accumulation, lr, l1, l2, gradient, indices, *, use_locking=False):
+    """As SparseApplyProximalAdagrad; rows that are named twice are added."""
+    gradient = gather(_dense("FusedSparseProximalAdagrad", variable, (accumulation,), gradient, indices), indices, 0)
+    return SparseApplyProximalAdagrad()(variable, accumulation, lr, l1, l2, gradient, indices)
+
+
+@operation
+def FusedSparseLazyAdam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, indices, *,
+                        use_locking=False, use_nesterov=False):
+    """One step of Adam for the rows `indices` alone; rows that are named twice are added. Returns (variable, m, v)."""
+    gradient = gather(_dense("FusedSparseLazyAdam", variable, (m, v), gradient, indices), indices, 0)
+    rate = lr * sqrt(1 - as_operand(beta2_power)) / (1 - beta1_power)
+
+    def step(rows, mean, square, gradient):
+        mean, square = mean * beta1 + gradient * (1 - beta1), square * beta2 + gradient * gradient * (1 - beta2)
+        ahead = mean * beta1 + gradient * (1 - beta1) if use_nesterov else mean
+        return rows - rate * ahead / (sqrt(square) + epsilon), mean, square
+    return _rows_stepped("FusedSparseLazyAdam", step, variable, (m, v), gradient, indices)

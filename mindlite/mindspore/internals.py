@@ -1,0 +1,289 @@
+"""What public model libraries take from inside MindSpore, where mindlite has the same thing or can say so honestly.
+
+Only what mindnlp, mindcv and their kind import is here. A word of MindSpore's C++ that has no meaning without it stays missing.
+"""
+import enum
+import gc
+import logging
+import sys
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from .. import ops
+from ..common import dtype as dt
+from ..common.checks import check_bool, check_positive_int, check_string, check_value_type
+from ..common.config import config
+from ..common.errors import ArgumentError, InternalError, MissingAttributeError, ValueRangeError
+from ..common.log import logger
+from ..common.seed import get_seed
+from ..common.tensor import Tensor
+from ..dataset.operation import Operation
+from ..dataset.text import NormalizeForm
+from ..functional.context import get_context
+from ..functional.runtime import empty_cache
+from ..nn.cell import Cell
+from ..nn.layer.basic import weight_and_bias
+from ..train import save_checkpoint
+
+
+class StubTensor:
+    """A result that MindSpore had not computed yet. Here a result is a Tensor at once: no object is of this class."""
+
+
+class MSContext:
+    """The settings of the process as MindSpore's C++ has them: `MSContext.get_instance()`."""
+
+    @staticmethod
+    def get_instance() -> "MSContext":
+        """The settings."""
+        return MSContext()
+
+    def get_ascend_soc_version(self) -> str:
+        """The name of the Ascend chip: "", as there is none."""
+        return ""
+
+    def get_param(self, name: Any) -> Any:
+        """The setting of that name. raises : AttributeError for one that does not exist"""
+        return getattr(config, str(name))
+
+
+class ContextOfBackend:
+    """MindSpore's choice between its back ends; here is one."""
+
+    def set_backend_policy(self, policy: str) -> bool:
+        """Whether the back end of that name is there: that of "ms" is."""
+        return policy == "ms"
+
+
+K_CONTEXT = ContextOfBackend()
+
+
+def _get_cache_prim(cls: type) -> type:
+    """The class of an operator: its objects cost a microsecond here, so none is kept."""
+    return cls
+
+
+def _run_op(operation: Any, name: str, args: Any) -> Any:
+    """What the operation computes of the arguments."""
+    return operation.function(*args, **operation.settings)
+
+
+def _deconv_output_length(is_valid: bool, is_same: bool, is_pad: bool, input_length: int, filter_size: int, stride_size: int,
+                          dilation_size: int, padding: int) -> int:
+    """The length that a transposed convolution gives along one axis.
+
+    is_valid, is_same, is_pad : which padding it has
+    padding : int, both ends together
+    """
+    length = input_length * stride_size
+    window = filter_size + (filter_size - 1) * (dilation_size - 1)
+    if is_valid:
+        return length + max(window - stride_size, 0)
+    return length if is_same else length - padding + window - stride_size if is_pad else 0
+
+
+class _Conv(Cell):
+    """Base of convolutions of one's own: it checks and keeps the settings and makes `weight` and `bias`.
+
+    kernel_size : tuple; weight is [out_channels, in_channels / group, *kernel_size], with the channels exchanged if `transposed`
+    raises      : ArgumentError, ValueRangeError
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...], pad_mode: str,
+                 padding: Any, dilation: tuple[int, ...], group: int, has_bias: bool, weight_init: Any, bias_init: Any,
+                 data_format: str = "NCHW", transposed: bool = False, dtype: Any = dt.float32) -> None:
+        super().__init__()
+        self.in_channels = check_positive_int(in_channels, "in_channels", self.cls_name)
+        self.out_channels = check_positive_int(out_channels, "out_channels", self.cls_name)
+        self.group = check_positive_int(group, "group", self.cls_name)
+        if in_channels % group or out_channels % group:
+            raise ValueRangeError(f"{self.cls_name}: {in_channels} and {out_channels} channels do not split in {group} groups")
+        for what, sizes in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
+            for size in sizes:
+                check_positive_int(size, what, self.cls_name)
+        self.kernel_size, self.stride, self.dilation, self.padding = kernel_size, stride, dilation, padding
+        self.pad_mode, self.data_format = pad_mode, check_string(data_format, ["NCHW", "NCDHW"], "format", self.cls_name)
+        self.has_bias = check_bool(has_bias, "has_bias", self.cls_name)
+        outer, inner = (in_channels, out_channels) if transposed else (out_channels, in_channels)
+        self.weight, self.bias = weight_and_bias((outer, inner // group, *kernel_size), out_channels, weight_init, bias_init,
+                                                 has_bias, dtype)
+
+
+def _assignment(array: np.ndarray, value: Any) -> np.ndarray:
+    """The array, filled with a number or with another array's elements."""
+    array[...] = np.reshape(value, array.shape) if np.size(value) == array.size else value
+    return array
+
+
+def trace(function: Any) -> Any:
+    """The function: `jit` compiles here, and it needs no other reading."""
+    return function
+
+
+def CudnnGRU(*args: Any, **kwargs: Any) -> NoReturn:
+    """raises : ValueRangeError, as this is an operator of GPUs"""
+    raise ValueRangeError("CudnnGRU: there is no such operator on a CPU", hint="nn.GRU")
+
+
+# ---------------------------------------------------------------- data
+
+class Implementation(enum.Enum):
+    """By what an operation of a dataset is computed: C++ or Python. Here NumPy computes all of them."""
+    C = 1
+    PY = 2
+
+
+class PyTensorOperation(Operation):
+    """Base of operations on data that are Python functions: a subclass has `_execute_py`, or `execute_py`."""
+
+    def __init__(self) -> None:
+        self.transforms: list = []
+        self.output_type: Any = None
+
+    def __call__(self, *data: Any) -> Any:
+        execute = getattr(self, "_execute_py", None) or getattr(self, "execute_py", None)
+        if execute is None:
+            raise MissingAttributeError(f"{type(self).__name__} has no _execute_py: what it computes is not said in Python")
+        return execute(*data)
+
+
+class TensorOperation(PyTensorOperation):
+    """Base of operations that MindSpore computes in C++; here `_execute_py` of the subclass computes them."""
+
+
+class TextTensorOperation(TensorOperation):
+    """Base of operations on texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.implementation = Implementation.C
+
+
+def mstype_to_detype(type_: Any) -> str:
+    """The name of a dtype as MindSpore's data engine has it: "int32"; None stays."""
+    return type_ if type_ is None else dt.dtype(type_).name.rstrip("_")
+
+
+# ---------------------------------------------------------------- files
+
+def _exec_save(ckpt_file_name: str, data_list: Any, *args: Any, **kwargs: Any) -> None:
+    """Write {name: (sizes, name of the dtype, array or bytes)} as a checkpoint: `save_checkpoint`."""
+    saved = []
+    for name, (sizes, kind, data) in data_list.items():
+        array = np.frombuffer(data, tensor_to_ms_type[kind].numpy) if isinstance(data, bytes) else np.asarray(data)
+        saved.append({"name": name, "data": Tensor(array.reshape(tuple(sizes)))})
+    save_checkpoint(saved, ckpt_file_name)
+
+
+def _parse_ckpt_proto(ckpt_file_name: str, *args: Any) -> NoReturn:
+    """raises : ValueRangeError, as a checkpoint is not read into MindSpore's message; `load_checkpoint` reads it"""
+    raise ValueRangeError(f"{ckpt_file_name}: the message of a checkpoint is not given out", hint="mindspore.load_checkpoint")
+
+
+def _load_map_parameter(element: Any, parameter_dict: dict) -> NoReturn:
+    """raises : ValueRangeError, as there are no MapParameters"""
+    raise ValueRangeError("a MapParameter is not read: mindlite has no tables that grow")
+
+
+tensor_to_ms_type = {**{name: dt.dtype(name.lower()) for name in (
+    "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Float16", "Float32", "Float64", "BFloat16")},
+    "Bool": dt.bool_}
+_NUMPY_TYPE = {name: made.numpy for name, made in tensor_to_ms_type.items()} | {"str": "U"}
+
+
+def tensor_to_np_type(tensor_type_str: str) -> Any:
+    """The NumPy dtype for the name of a dtype in a checkpoint, as "Float32". raises : KeyError for another name"""
+    return _NUMPY_TYPE[tensor_type_str]
+
+
+def _get_graph_seed(op_seed: int, kernel_name: str) -> tuple[int, int]:
+    """(the seed of the program, that of the operator), 0 for what is not set."""
+    return get_seed() or 0, op_seed or 0
+
+
+number_type = dt.ALL
+DE_C_INTER_NORMALIZE_FORM = {form: form for form in NormalizeForm}
+
+
+def cpu_cast(input_x: Tensor, dtype: Any) -> Tensor:
+    """The Tensor in another dtype."""
+    return ops.cast(input_x, dtype)
+
+
+def check_input_data(*data: Any, data_class: Any) -> None:
+    """Nothing. raises : ArgumentError unless the values, within tuples, lists and dicts, are of the class or one of several"""
+    for item in data:
+        if isinstance(item, (list, tuple)):
+            check_input_data(*item, data_class=data_class)
+        elif isinstance(item, dict):
+            check_input_data(*item.values(), data_class=data_class)
+        else:
+            check_value_type("the input", item, data_class)
+
+
+def check_input_dataset(*dataset: Any, dataset_type: Any) -> bool:
+    """Whether there are values and all are of the type."""
+    return bool(dataset) and all(isinstance(item, dataset_type) for item in dataset)
+
+
+# ---------------------------------------------------------------- the process
+
+HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = "hccl_world_group", "nccl_world_group", "mccl_world_group"
+QuantDtype = enum.Enum("QuantDtype", {f"{kind}{bits}": start + bits - 1 for kind, start in (("INT", 0), ("UINT", 100))
+                                      for bits in range(1, 17)})
+_LEVELS = {logging.DEBUG: "0", logging.INFO: "1", logging.WARNING: "2", logging.ERROR: "3", logging.CRITICAL: "4"}
+
+
+def get_level() -> str:
+    """The level from which on messages are shown, from "0" (debug) to "4" (critical)."""
+    return _LEVELS.get(logger.getEffectiveLevel(), "2")
+
+
+def get_log_config() -> dict[str, str]:
+    """{name: value} of MindSpore's variables of logging: the level, and that messages go to stderr."""
+    return {"GLOG_v": get_level(), "GLOG_logtostderr": "1"}
+
+
+class CurrentDevice(NamedTuple):
+    """Where Tensors lie: the name of the device, and its number."""
+    device_target: str
+    device_id: int = 0
+
+
+def get_current_device() -> CurrentDevice:
+    """The device of the settings."""
+    name, _, number = str(get_context("device_target")).partition(":")
+    return CurrentDevice(name, int(number or get_context("device_id") or 0))
+
+
+def ms_memory_recycle() -> None:
+    """Give memory back that nothing refers to."""
+    gc.collect()
+    empty_cache()
+
+
+def run_check() -> None:
+    """Multiply two matrices and print whether the result is right."""
+    product = ops.matmul(ops.ones((2, 3), dt.float32), ops.ones((3, 2), dt.float32))
+    if product.asnumpy().tolist() != [[3.0, 3.0], [3.0, 3.0]]:
+        raise InternalError(f"run_check: the product of matrices of ones is {product}")
+    place = get_current_device().device_target
+    print(f"The result of multiplication calculation is correct, mindlite runs on platform [{place}]")
+
+
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
+    """How deep functions may call each other while they are compiled. raises : ArgumentError, ValueRangeError below 1"""
+    sys.setrecursionlimit(max(check_positive_int(recursion_limit, "recursion_limit"), sys.getrecursionlimit()))
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Exchange what two Tensors hold: elements, shape, dtype and attributes. raises : ArgumentError for other classes"""
+    check_value_type("t1", t1, Tensor, "swap_tensors")
+    if type(t1) is not type(t2):
+        raise ArgumentError(f"swap_tensors: both are of one class, not {type(t1).__name__} and {type(t2).__name__}")
+    t1.elements, t2.elements = t2.init_data().elements, t1.init_data().elements
+    one, other = dict(t1.__dict__), dict(t2.__dict__)
+    for tensor, state in ((t1, other), (t2, one)):
+        tensor.__dict__.clear()
+        tensor.__dict__.update(state)

@@ -1,0 +1,157 @@
+"""What public model libraries import from inside MindSpore is there, and says what holds here."""
+import numpy as np
+import pytest
+
+import mindlite
+import mindlite.mindspore as ms
+from mindlite.common import checks
+from mindlite.mindspore.common import dtype as mstype
+from mindlite.mindspore.common._stub_tensor import StubTensor
+from mindlite.mindspore.nn.layer.conv import _Conv, _deconv_output_length
+from mindlite.mindspore.ops._primitive_cache import _get_cache_prim
+
+
+def test_the_class_of_a_dtype_tells_its_kind():
+    assert isinstance(ms.int64, mstype.Int) and not isinstance(ms.int64, mstype.UInt) and not isinstance(ms.float32, mstype.Int)
+    assert isinstance(ms.float16, mstype.Float) and isinstance(ms.bfloat16, mstype.BFloat)
+    assert not isinstance(ms.bfloat16, mstype.Float) and isinstance(ms.bool_, ms.Type)
+    assert mstype.Float(16) is ms.float16 and mstype.UInt(8) is ms.uint8 and issubclass(mstype.Int, mstype.Number)
+    with pytest.raises(TypeError, match="there is no such dtype"):
+        mstype.Float(24)
+
+
+def test_the_types_of_tensors_are_equal_where_their_dtypes_are():
+    assert ms.TensorType(ms.float32) == ms.TensorType(ms.float32) != ms.TensorType(ms.int32)
+    assert repr(ms.TensorType(ms.int8)) == "Tensor[Int8]" and ms.TensorType(ms.int8).element_type() is ms.int8
+
+
+def test_no_result_is_a_stub():
+    assert not isinstance(ms.ops.add(ms.Tensor(1), 2), StubTensor)
+
+
+def test_a_cached_primitive_computes_what_the_primitive_does():
+    x = ms.Tensor([[1.0, 2.0], [3.0, 5.0]])
+
+    def softmax(x):
+        return _get_cache_prim(ms.ops.Softmax)(axis=0)(x)
+    expected = ms.ops.softmax(x, 0).asnumpy()
+    np.testing.assert_array_equal(softmax(x).asnumpy(), expected)
+    np.testing.assert_allclose(mindlite.jit(softmax, fullgraph=True)(x).asnumpy(), expected, rtol=1e-6)
+
+
+class Wide(_Conv):
+    """A convolution over one axis, made as model libraries make it."""
+
+    def __init__(self):
+        super().__init__(4, 6, (3,), (1, 1), "pad", 1, (1, 1), 2, True, None, None)
+        self.conv2d = ms.ops.Conv2D(6, (1, 3), pad_mode="pad", pad=(0, 0, 1, 1), group=2)
+
+    def construct(self, x):
+        out = self.conv2d(x.expand_dims(2), self.weight.expand_dims(2))
+        return ms.ops.bias_add(out, self.bias).squeeze(2)
+
+
+def test_a_convolution_of_ones_own_keeps_its_settings_and_computes():
+    net, x = Wide(), ms.Tensor(np.random.default_rng(0).standard_normal((2, 4, 8)), ms.float32)
+    assert net.weight.shape == (6, 2, 3) and net.bias.shape == (6,) and net.group == 2
+    whole = mindlite.nn.Conv1d(4, 6, 3, pad_mode="pad", padding=1, group=2, has_bias=True)
+    whole.weight.set_data(net.weight.expand_dims(2))
+    whole.bias.set_data(net.bias)
+    np.testing.assert_allclose(net(x).asnumpy(), whole(x).asnumpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="do not split in 3 groups"):
+        _Conv(4, 6, (3,), (1,), "pad", 0, (1,), 3, False, None, None)
+
+
+@pytest.mark.parametrize("word", ["valid", "same", "pad"])
+def test_the_length_that_a_transposed_convolution_gives(word):
+    layer = mindlite.nn.Conv1dTranspose(1, 1, 5, 2, word, 1 if word == "pad" else 0)
+    got = layer(ms.ops.ones((1, 1, 7), ms.float32)).shape[-1]
+    assert got == _deconv_output_length(word == "valid", word == "same", word == "pad", 7, 5, 2, 1, 2)
+
+
+@pytest.mark.parametrize("check, good, bad, error", [
+    (lambda x: checks.check_int(x, 1, checks.GE, "size", "Cell"), 1, 0, "size is at least 1, not 0"),
+    (lambda x: checks.check_float(x, 1.0, checks.LT, "rate"), 0.5, 1.0, "rate is below 1.0"),
+    (lambda x: checks.check_float_range(x, 0.0, 1.0, checks.INC_LEFT, "rate"), 0.0, 1.0, r"rate is in \[0.0, 1.0\)"),
+    (lambda x: checks.check_int_range(x, 0, 3, checks.INC_RIGHT, "axis"), 3, 0, r"axis is in \(0, 3\]"),
+    (lambda x: checks.check_string(x, ["same", "valid"], "pad_mode"), "same", "other", "pad_mode is one of 'same', 'valid'"),
+    (lambda x: checks.check_bool(x, "flag"), True, 1, "flag is bool, not int"),
+    (lambda x: checks.check_axis_in_range(x, 2), 1, 2, r"the axis is in \[-2, 2\), not 2")])
+def test_an_argument_is_checked_in_mindspores_words(check, good, bad, error):
+    assert check(good) == good
+    with pytest.raises((TypeError, ValueError), match=error):
+        check(bad)
+
+
+def test_axes_are_counted_from_the_front():
+    assert checks.check_and_canonicalize_axes((-1, 0), 3) == (2, 0) and checks.check_and_canonicalize_axes(None, 3) == ()
+
+
+def test_an_operation_on_data_may_be_python():
+    from mindlite.mindspore.dataset.transforms.transforms import PyTensorOperation
+
+    class Half(PyTensorOperation):
+        def _execute_py(self, x):
+            return x / 2
+    data = ms.dataset.NumpySlicesDataset([2.0, 4.0], column_names=["x"], shuffle=False).map(Half(), "x")
+    assert [float(x) for (x,) in data.create_tuple_iterator(output_numpy=True)] == [1.0, 2.0]
+    assert isinstance(data.take(1), ms.dataset.TakeDataset) and not isinstance(data, ms.dataset.TakeDataset)
+
+
+def test_a_list_of_raw_values_is_saved_as_a_checkpoint(tmp_path):
+    from mindlite.mindspore.train.serialization import _exec_save, tensor_to_np_type
+    values = np.arange(6, dtype=np.float32)
+    _exec_save(str(tmp_path / "a.ckpt"), {"w": ([2, 3], "Float32", values.tobytes())})
+    np.testing.assert_array_equal(ms.load_checkpoint(str(tmp_path / "a.ckpt"))["w"].asnumpy(), values.reshape(2, 3))
+    assert tensor_to_np_type("Float32") == np.float32
+
+
+def test_a_tensor_says_where_its_elements_are():
+    x, p = ms.Tensor([1.0, 2.0]), ms.Parameter(ms.Tensor([1.0]), name="p")
+    assert x.init_finished and not x.is_meta and not x.is_pinned() and not x.is_shared() and not x.is_init()
+    x.set_init_flag(True)
+    assert x.init_flag and not ms.Tensor([1.0]).init_flag and p.is_init is False
+    x.assign_value(ms.Tensor([[3]]))
+    assert x.dtype == ms.int64 and x.asnumpy().tolist() == [[3]]
+    assert p.requires_grad_(False) is p and not p.requires_grad
+    assert x.to_("CPU") is x and x.data_sync() is None
+
+
+@pytest.mark.parametrize("call, expected", [
+    (lambda: ms.ops.scalar_floordiv(7, 2), 3), (lambda: ms.ops.tuple_setitem((1, 2), 0, 5), (5, 2)),
+    (lambda: ms.ops.tail((1, 2, 3)), (2, 3)), (lambda: ms.ops.dict_setitem({"a": 1}, "b", 2), {"a": 1, "b": 2}),
+    (lambda: ms.ops.reduced_shape((2, 3, 4), (0, -1)), (1, 3, 1)),
+    (lambda: ms.ops.zip_operation((1, 2), (3, 4)), ((1, 3), (2, 4))),
+    (lambda: ms.ops.broadcast_gradient_args((3, 1), (2, 1, 4)), ((0, 2), (1,))), (lambda: ms.ops.tuple_reversed((1, 2)), (2, 1)),
+    (lambda: ms.ops.make_dict(("a", "b"), (1, 2)), {"a": 1, "b": 2}), (lambda: ms.ops.scalar_max(2, 3), 3),
+    (lambda: ms.ops.in_dict("a", {"a": 1}), True), (lambda: ms.ops.make_slice(1, 2, 3), slice(1, 2, 3))])
+def test_the_words_of_the_graph_language_are_plain_python(call, expected):
+    assert call() == expected
+
+
+def test_a_word_of_the_graph_language_means_the_same_in_a_graph():
+    def f(x):
+        shape = ms.ops.reduced_shape(x.shape, 1)
+        return ms.ops.reshape(x.sum(1), shape) * ms.ops.scalar_floordiv(7, 2) + ms.ops.tuple_len(ms.ops.tail((1, 2, 3)))
+    x = ms.Tensor(np.arange(6.0).reshape(2, 3), ms.float32)
+    np.testing.assert_array_equal(mindlite.jit(f, fullgraph=True)(x).asnumpy(), f(x).asnumpy())
+
+
+def test_floats_alone_are_cast_for_mixed_precision():
+    a, (b, c) = ms.ops.mixed_precision_cast(ms.float16, (ms.Tensor([1.0]), (ms.Tensor([1]), "text")))
+    assert a.dtype == ms.float16 and b.dtype == ms.int64 and c == "text"
+
+
+def test_two_tensors_exchange_what_they_hold():
+    a, b = ms.Tensor([1.0]), ms.Tensor([[2, 3]])
+    a.mark = 5
+    ms.swap_tensors(a, b)
+    assert a.asnumpy().tolist() == [[2, 3]] and b.asnumpy().tolist() == [1.0] and b.mark == 5 and not hasattr(a, "mark")
+    with pytest.raises(TypeError, match="both are of one class"):
+        ms.swap_tensors(a, ms.Parameter(a, name="p"))
+
+
+def test_the_process_says_what_it_runs_on(capsys):
+    ms.run_check()
+    assert "correct" in capsys.readouterr().out and ms.get_current_device().device_target == "CPU"
+    assert ms.get_level() in "01234" and ms.get_log_config()["GLOG_v"] == ms.get_level() and ms.QuantDtype.UINT8.value == 107
