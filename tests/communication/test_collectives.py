@@ -238,8 +238,8 @@ def test_objects_and_parts_go_from_one_rank_to_all_or_back():
         dist.gather_object({"rank": rank}, gathered, dst=2)
         dist.scatter_object_list(mine, [f"for {r}" for r in range(N)] if rank == 1 else None, src=1)
         if rank == 0:
-            dist.send_object_list(["text", [1, 2]], dst=3)
-        elif rank == 3:
+            dist.send_object_list(["text", [1, 2]], dst=2)
+        elif rank == 2:
             assert dist.recv_object_list(sent, src=0) == 0
         whole, part = Tensor(np.zeros(2 * N, np.float32)), Tensor(np.zeros(2, np.float32))
         dist.gather_into_tensor(whole, Tensor(np.full(2, rank, np.float32)), dst=1)
@@ -247,7 +247,7 @@ def test_objects_and_parts_go_from_one_rank_to_all_or_back():
         return gathered, mine, sent, whole.asnumpy(), part.asnumpy()
     for rank, (gathered, mine, sent, whole, part) in enumerate(SimWorld(N).run(run)):
         assert gathered == ([{"rank": r} for r in range(N)] if rank == 2 else [None] * N)
-        assert mine == [f"for {rank}"] and sent == (["text", [1, 2]] if rank == 3 else [None, None])
+        assert mine == [f"for {rank}"] and sent == (["text", [1, 2]] if rank == 2 else [None, None])
         np.testing.assert_array_equal(whole, np.repeat(np.arange(N), 2) if rank == 1 else np.zeros(2 * N))
         np.testing.assert_array_equal(part, 20 + 2 * rank + np.arange(2))
 

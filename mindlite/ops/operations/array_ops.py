@@ -495,24 +495,6 @@ def ScatterAddWithAxis(input_x, indices, updates, *, axis=0):
     return tensor_scatter_elements(input_x, indices, updates, axis, "add")
 
 
-@operation
-def TensorSummary(name, value):
-    """Nothing is recorded: summaries belong to training (train)."""
-    return value
-
-
-@operation
-def ImageSummary(name, value):
-    """Nothing is recorded: summaries belong to training (train)."""
-    return value
-
-
-@operation
-def HistogramSummary(name, value):
-    """Nothing is recorded: summaries belong to training (train)."""
-    return value
-
-
 def _axes_exchanged(input, dim0, dim1):
     return swapaxes(input, dim0, dim1)
 
