@@ -164,7 +164,7 @@ def check_subclass(arg_name: str, type_: Any, template_types: Any, prim_name: st
     classes = tuple(kind for kind in wanted if isinstance(kind, type))
     if type_ not in wanted and not (isinstance(type_, type) and issubclass(type_, classes)):
         raise ArgumentError(f"{_of(prim_name)}{arg_name} is one of {', '.join(map(str, wanted))}, not {type_}",
-                            note=addition_error_info)
+                            note=addition_error_info or "")
 
 
 def check_axis_in_range(axis: int, ndim: int) -> int:

@@ -29,7 +29,7 @@ class TensorStates:
 
     def set_init_flag(self, flag: bool) -> None:
         """Set the mark."""
-        self.init_flag = bool(flag)
+        self.init_flag = bool(flag)                                           # type: ignore[misc]
 
     def is_pinned(self) -> bool:
         """False: no memory is pinned for an accelerator."""
@@ -56,5 +56,5 @@ class TensorStates:
         raises       : DeviceError for a device that is not there
         """
         if device is not None:
-            self.elements = self.to(device).elements                              # type: ignore[attr-defined]
+            self.elements = self.to(device).elements                          # type: ignore[attr-defined, misc]
         return self

@@ -160,7 +160,7 @@ class TextTensorOperation(TensorOperation):
         self.implementation = Implementation.C
 
 
-def mstype_to_detype(type_: Any) -> str:
+def mstype_to_detype(type_: Any) -> str | None:
     """The name of a dtype as MindSpore's data engine has it: "int32"; None stays."""
     return type_ if type_ is None else dt.dtype(type_).name.rstrip("_")
 
@@ -230,8 +230,8 @@ def check_input_dataset(*dataset: Any, dataset_type: Any) -> bool:
 # ---------------------------------------------------------------- the process
 
 HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = "hccl_world_group", "nccl_world_group", "mccl_world_group"
-QuantDtype = enum.Enum("QuantDtype", {f"{kind}{bits}": start + bits - 1 for kind, start in (("INT", 0), ("UINT", 100))
-                                      for bits in range(1, 17)})
+_WIDTHS = {f"{kind}{bits}": start + bits - 1 for kind, start in (("INT", 0), ("UINT", 100)) for bits in range(1, 17)}
+QuantDtype = enum.Enum("QuantDtype", _WIDTHS)                                 # type: ignore[misc]
 _LEVELS = {logging.DEBUG: "0", logging.INFO: "1", logging.WARNING: "2", logging.ERROR: "3", logging.CRITICAL: "4"}
 
 
