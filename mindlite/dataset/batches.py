@@ -8,7 +8,7 @@ import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from . import config, draws
-from .columns import as_row, check_names, names_list, pad_to, stacked
+from .columns import as_row, check_names, names_list, pad_to, stacked, stacked_as_they_come
 from .config import whole_number
 from .dataset import Dataset
 from .pipeline import PipelineError, Row, Run
@@ -33,7 +33,7 @@ def gathered(run: Run, described: list, names: list[str]) -> Row:
     """The described rows, stacked; a source of arrays takes them all at once."""
     if described and all(type(d) is tuple and d[0] == described[0][0] for d in described):
         return run.nodes[described[0][0]].gather(run, [d[1] for d in described])
-    return stacked([run.value(d) for d in described], names)
+    return stacked_as_they_come((run.value(d) for d in described), len(described), names)
 
 
 class BatchDataset(Dataset):

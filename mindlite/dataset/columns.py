@@ -1,13 +1,15 @@
 """Columns: names, values as arrays, stacking and padding."""
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ShapeError, ValueRangeError
 from ..common.location import Location
 from ..common.tensor import Tensor
+
+LARGE = 1 << 15                          # bytes of an array that is worth a place of its own in a batch
 
 
 class ColumnError(MindliteError, RuntimeError):
@@ -97,6 +99,33 @@ def stacked(rows: list[list], names: Sequence[str]) -> list:
                                  f"{first.dtype} and this element had type {value.dtype}", note=f"column {names[column]!r}")
         found.append(np.array(values) if first.ndim == 0 else np.stack(values))
     return found
+
+
+def stacked_as_they_come(rows: Iterable[list], count: int, names: Sequence[str]) -> list:
+    """`stacked` of `count` rows that are computed one after the other.
+
+    Large arrays are written to their places at once: what a row was computed in serves the next row, where memory for all of
+    them would be asked of the system anew for each batch.
+    """
+    held: list[list] = []
+    places: list[np.ndarray | None] = []
+    for k, computed in enumerate(rows):
+        row = list(computed)
+        if not held:
+            places = [np.empty((count, *value.shape), value.dtype) if isinstance(value, np.ndarray) and value.nbytes >= LARGE
+                      and value.dtype.kind in "biufc" else None for value in row]
+        for column, place in enumerate(places):
+            if place is not None:
+                value = row[column]
+                if not isinstance(value, np.ndarray) or value.shape != place.shape[1:] or value.dtype != place.dtype:
+                    whole = [[value if there is None else there[j] for value, there in zip(values, places)]
+                             for j, values in enumerate(held)]
+                    return stacked([*whole, computed], names)        # which says what differs
+                place[k] = value
+                row[column] = 0
+        held.append(row)
+    found = stacked(held, names)
+    return [values if place is None else place for values, place in zip(found, places)]
 
 
 def _stacked_dicts(values: tuple, name: str) -> dict:

@@ -29,7 +29,7 @@ import numpy as np
 from ..common.errors import MindliteError, user_level
 from ..common.location import Location, is_framework
 from . import config, draws
-from .columns import stacked
+from .columns import stacked_as_they_come
 from .workers import Note, Pool
 
 REPLACEMENTS = 16                        # good rows that stand in for bad ones, MindSpore's number
@@ -74,7 +74,7 @@ class Node:
 
     def gather(self, run: Run, payloads: list) -> Row:
         """The rows of several descriptions of this node, stacked."""
-        return stacked([self.evaluate(run, payload) for payload in payloads], self.names())
+        return stacked_as_they_come((self.evaluate(run, payload) for payload in payloads), len(payloads), self.names())
 
     def processes(self) -> int:
         """How many worker processes this node wants; 1 for none."""

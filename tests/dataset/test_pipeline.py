@@ -522,3 +522,17 @@ def test_a_number_of_workers_beyond_all_machines_is_refused():
     for count in (0, 1 << 20):
         with pytest.raises(ValueError, match="num_parallel_workers exceeds the boundary between 1 and"):
             slices(1).map(abs, "n", num_parallel_workers=count)
+
+
+def test_large_rows_are_stacked_as_small_ones_are_and_differences_are_told():
+    large = np.random.default_rng(0).normal(size=(5, 100, 100)).astype(np.float32)
+    rows = ds.GeneratorDataset([(large[k], k, large[k, :1, :2], str(k)) for k in range(5)], ["a", "b", "c", "d"], shuffle=False)
+    first, second = rows.batch(3).create_dict_iterator(1, output_numpy=True)
+    np.testing.assert_array_equal(np.concatenate([first["a"], second["a"]]), large)
+    np.testing.assert_array_equal(np.concatenate([first["c"], second["c"]]), large[:, :1, :2])
+    assert first["b"].tolist() == [0, 1, 2] and second["d"].tolist() == ["3", "4"]
+    for other, message in ((large[0, 1:], "different shapes in column 1. First element had shape <100,100> and this element had "
+                                          "shape <99,100>"), (large[0].astype(np.float64), "different types in column 1")):
+        wrong = ds.GeneratorDataset([(large[0], large[1]), (large[2], large[3]), (large[4], other)], ["a", "b"], shuffle=False)
+        with pytest.raises(RuntimeError, match=message):
+            list(wrong.batch(3))
