@@ -34,7 +34,7 @@ def available():
 
 
 def layout():
-    """{name: offset} of the fields of objects, ndarrays, tuples, lists, floats and methods; None where they are unknown."""
+    """{name: offset} of the fields of objects, ndarrays, tuples, lists, slices, floats, methods; None where they are unknown."""
     return _found()[0]
 
 
@@ -72,12 +72,12 @@ def _probe():
     if words_at(id(head), 2)[1] != id(int):
         raise Unknown("an object does not name its class where it is expected")
     found = {"TYPE": head - 8, "SIZE": head, "DOUBLE": head, "FUNCTION": head, "BOUND": head + 8, "LISTED": head + 8,
-             "ITEMS": tuple.__basicsize__, "DATA": head, "NDIM": head + 8, "SIZES": head + 16, "DESCR": head + 40,
+             "START": head, "ITEMS": tuple.__basicsize__, "DATA": head, "NDIM": head + 8, "SIZES": head + 16, "DESCR": head + 40,
              "FLAGS": head + 48}
     one, other = object(), object()
     pair, items, method, number = (one, other), [one], types.MethodType(words_at, one), -1.5
     items.append(other)                                      # a list that has more room than items
-    array = np.zeros((3, 5), np.float32)
+    array, part = np.zeros((3, 5), np.float32), slice(one, other, pair)
 
     def expect(what, holds):
         if not holds:
@@ -86,6 +86,7 @@ def _probe():
            words_at(id(pair) + found["ITEMS"], 2) == [id(one), id(other)])
     expect("a list", words_at(id(items) + found["SIZE"], 1) == [2] and
            words_at(words_at(id(items) + found["LISTED"], 1)[0], 2) == [id(one), id(other)])
+    expect("a slice", words_at(id(part) + found["START"], 3) == [id(one), id(other), id(pair)])
     expect("a method", words_at(id(method) + found["FUNCTION"], 2) == [id(words_at), id(one)])
     expect("a float", words_at(id(number) + found["DOUBLE"], 1) == list(struct.unpack("q", struct.pack("d", number))))
     expect("an array", words_at(id(array) + found["DATA"], 1) == [array.ctypes.data] and

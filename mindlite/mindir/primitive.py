@@ -172,6 +172,32 @@ def parameters_of(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     return (*code.co_varnames[:given], *("*" + name for name in rest)), attrs
 
 
+class Planned:
+    """A call of a function that is written in operators, for eager mode: machine code has plans of the signatures that come often
+    (pynative/functions.py), one kernel each where the function is no view; all else is the function's.
+
+    plans : where machine code finds them, else None;     seen : {signature: what is known of it}
+    """
+    __slots__ = ("function", "plans", "seen")
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.plans = function, None
+        self.seen: dict[tuple, Any] = {}
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        return self.function(*args, **attrs)
+
+
+def planned(function: Callable[P, R]) -> Callable[P, R]:
+    """A decorator for a function of Tensors that only computes: no state, no random numbers, nothing read but its arguments."""
+    entry = Planned(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **attrs: P.kwargs) -> R:
+        return entry(*args, **attrs)
+    return call
+
+
 @overload
 def primitive(function: Callable[P, R], *, traits: Iterable[str] = (), prepare: Callable[..., Any] | None = None,
               name: str | None = None) -> Primitive[P, R]:

@@ -14,7 +14,7 @@ from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
+from ..mindir.primitive import bprop_rule, jvp_rule, planned, vmap_rule
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .arithmetic import abs, clamp
 from .axes import normal_axis
@@ -82,6 +82,7 @@ _bent(elu, lambda t, x, out, *, alpha: t * where(greater(x, 0), 1, out + alpha))
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
+@planned
 def selu(input_x: TensorLike) -> Tensor:
     """scale * input_x where it is positive, else scale * alpha * (exp(input_x) - 1), with the constants that keep mean and
     variance.
@@ -93,6 +94,7 @@ def selu(input_x: TensorLike) -> Tensor:
     return elu(input_x, alpha=_SELU_ALPHA) * _SELU_SCALE
 
 
+@planned
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)), element by element.
 
@@ -107,6 +109,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     return elu(x / alpha, alpha=1.0) * alpha
 
 
+@planned
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """input limited to [min_val, max_val]. raises : ArgumentError if min_val >= max_val"""
     if min_val >= max_val:
@@ -123,11 +126,13 @@ def hardshrink(input: TensorLike, *, lambd: float = 0.5):
 _bent(hardshrink, lambda t, x, out, *, lambd: where(less_equal(abs(x), lambd), 0, t))
 
 
+@planned
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input moved towards 0 by lambd; 0 for elements in [-lambd, lambd]."""
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, input * 0))
 
 
+@planned
 def threshold(input: TensorLike, thr: float, value: float) -> Tensor:
     """input where it is above thr, else value.
 
@@ -137,6 +142,7 @@ def threshold(input: TensorLike, thr: float, value: float) -> Tensor:
     return where(greater(input, thr), input, value)
 
 
+@planned
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where it is positive, else weight * input; weight has one element, or one for each channel (axis 1).
 
@@ -245,6 +251,7 @@ def gelu_tanh(input: Tensor) -> Tensor:
     return input * (tanh((input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)) + 1) * 0.5
 
 
+@planned
 def gelu(input: TensorLike, approximate: str = "none") -> Tensor:
     """input * Phi(input), Phi being the distribution function of the normal distribution.
 
@@ -385,12 +392,14 @@ _softmax_batch(softmax_along)
 _softmax_batch(log_softmax_along)
 
 
+@planned
 def softmax(input: TensorLike, axis: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """exp(input) / sum(exp(input)) along `axis`, computed in `dtype` if that is given. Along an empty axis it is empty."""
     input = as_operand(input)
     return softmax_along(input if dtype is None else cast(input, dtype=dtype), axis=axis)
 
 
+@planned
 def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     """log(softmax(logits)) along `axis`: logits - log(sum(exp(logits))), without overflow.
 
@@ -402,6 +411,7 @@ def log_softmax(logits: TensorLike, axis: int = -1) -> Tensor:
     return log_softmax_along(logits, axis=axis)
 
 
+@planned
 def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Tensor:
     """softmax(-x): exp(-x) / sum(exp(-x)) along `axis`.
 
@@ -412,6 +422,7 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Ten
     return softmax(-x, axis, dtype=dtype)
 
 
+@planned
 def glu(x: Tensor, axis: int = -1) -> Tensor:
     """The first half of x along `axis`, times the sigmoid of the second.
 

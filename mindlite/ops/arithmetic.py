@@ -14,6 +14,7 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.scalar import call as call_scalar, where as where_scalar
+from ..mindir.primitive import planned
 from .basic import broadcast_to, cast
 from .complex_numbers import imag, real
 from .axes import as_known_int
@@ -49,6 +50,7 @@ def true_divide(input: TensorLike, other: TensorLike):
     """input / other; integers are divided as float32. x / 0 is inf or nan, without a warning."""
 
 
+@planned
 def div(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; rounding_mode "floor" or "trunc" rounds the quotient to a whole number (gradient zero).
 
@@ -169,6 +171,7 @@ def integer_pow(input, *, exponent):
     """
 
 
+@planned
 def pow(input: TensorLike, exponent: TensorLike) -> Tensor:
     """input ** exponent, element by element, with NumPy's promotion and broadcasting.
 
@@ -257,6 +260,7 @@ def minimum(input: TensorLike, other: TensorLike):
     """The smaller of both; NaN where either is. A tie gives each half of the gradient, as in torch."""
 
 
+@planned
 def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Any:
     """input limited to [min, max]; a bound may be a number, a tensor or None. Where min > max the result is max.
 
@@ -272,6 +276,7 @@ def clamp(input: Tensor, min: TensorLike | None = None, max: TensorLike | None =
     return input
 
 
+@planned
 def clip_by_value(x: Tensor, clip_value_min: TensorLike | None = None, clip_value_max: Any = None) -> Any:
     """Limit each element to [clip_value_min, clip_value_max]: `clamp`.
 
@@ -308,6 +313,7 @@ def round_half_even(input):
     """The nearest whole number, halves to even; gradient zero."""
 
 
+@planned
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """input rounded to `decimals` places, halves to even; gradient zero.
 
@@ -322,6 +328,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return round_half_even(input * scale) / scale
 
 
+@planned
 def frac(x: Tensor) -> Tensor:
     """The part behind the point, with the sign of x: x - trunc(x).
 
@@ -334,6 +341,7 @@ def frac(x: Tensor) -> Tensor:
 
 # ---------------------------------------------------------------- sums of products
 
+@planned
 def addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 * tensor2, element by element.
 
@@ -346,6 +354,7 @@ def addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: 
     return add(input, mul(tensor1, tensor2) if is_one(value) else mul(value, mul(tensor1, tensor2)))
 
 
+@planned
 def addcdiv(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 / tensor2, element by element.
 
@@ -364,6 +373,7 @@ def is_one(value):
     return isinstance(value, (int, float)) and value == 1
 
 
+@planned
 def lerp(input: TensorLike, end: TensorLike, weight: TensorLike) -> Tensor:
     """Linear interpolation: input + weight * (end - input).
 

@@ -9,6 +9,7 @@ import math
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .activation import softmax
 from .basic import reshape
 from .define import as_operand, dtype_of, promote_operands
@@ -18,6 +19,7 @@ from .logic import where
 from .random import dropout
 
 
+@planned
 def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: TensorLike, attn_mask: TensorLike | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None) -> Tensor:
     """softmax(query @ key^T * scale + mask) @ value.

@@ -12,6 +12,7 @@ from ..common.annotations import Ints
 from ..common.dim import compare
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_size
 from .basic import reshape, transpose
 from .define import as_operand
@@ -32,6 +33,7 @@ def _picture(name, x, least=3):
     return x
 
 
+@planned
 def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Tensor:
     """[.., C r r, H, W] -> [.., C, H r, W r] for r = upscale_factor: channels become pixels.
 
@@ -49,6 +51,7 @@ def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Tensor:
     return reshape(x, shape=(*lead, kept, height * r, width * r))
 
 
+@planned
 def pixel_unshuffle(input: TensorLike, downscale_factor: int) -> Tensor:
     """[.., C, H r, W r] -> [.., C r r, H, W] for r = downscale_factor: the reverse of pixel_shuffle.
 

@@ -12,6 +12,7 @@ from ..common.annotations import Axes, Ints
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .arithmetic import abs, add, clamp, floor_divide, fmod, mul, pow, round, sign, sub, trunc
 from .basic import cast, reshape
 from .axes import normal_axis
@@ -51,6 +52,7 @@ def accumulate_n(x: TensorLike) -> Tensor:
     return _added("accumulate_n", x)
 
 
+@planned
 def squared_difference(x: TensorLike, y: TensorLike) -> Tensor:
     """(x - y) ** 2.
 
@@ -66,6 +68,7 @@ def _float(x):
     return cast_to(x, dt.float32) if dtype_of(x).kind in "bui" else x
 
 
+@planned
 def div_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
     """x / y, 0 where y is 0.
 
@@ -90,6 +93,7 @@ def mul_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
     return where(nothing, 0, where(nothing, 0, x) * y)
 
 
+@planned
 def xdivy(x: TensorLike, y: TensorLike) -> Tensor:
     """x / y, 0 where both are 0.
 
@@ -101,6 +105,7 @@ def xdivy(x: TensorLike, y: TensorLike) -> Tensor:
     return where(nothing, 0, x / where(nothing, 1, y))
 
 
+@planned
 def xlogy(input: TensorLike, other: TensorLike) -> Tensor:
     """input * log(other), 0 where input is 0 (NaN where other is); the slope by input is log(other) there too, if that is finite.
 
@@ -137,6 +142,7 @@ def rint(input: Tensor) -> Tensor:
     return round(input)
 
 
+@planned
 def deg2rad(x: TensorLike) -> Tensor:
     """Degrees as radians: x * pi / 180.
 
@@ -146,6 +152,7 @@ def deg2rad(x: TensorLike) -> Tensor:
     return mul(_float(x), math.pi / 180)
 
 
+@planned
 def rad2deg(x: TensorLike) -> Tensor:
     """Radians as degrees: x * 180 / pi.
 
@@ -154,6 +161,7 @@ def rad2deg(x: TensorLike) -> Tensor:
     return mul(_float(x), 180 / math.pi)
 
 
+@planned
 def heaviside(input: TensorLike, values: TensorLike) -> Tensor:
     """The step function of Heaviside: 0 where input < 0, 1 where input > 0, `values` where it is 0.
 
@@ -179,6 +187,7 @@ def ldexp(x: TensorLike, other: TensorLike) -> Tensor:
     return mul(x, exp2(half)) * exp2(exponent - half)
 
 
+@planned
 def sinc(input: TensorLike) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0.
 
@@ -189,6 +198,7 @@ def sinc(input: TensorLike) -> Tensor:
     return where(nothing, 1, sin(angle) / where(nothing, 1, angle))
 
 
+@planned
 def logaddexp2(input: Tensor, other: Any) -> Tensor:
     """log2(2 ** input + 2 ** other), without overflow in between.
 
@@ -210,6 +220,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
+@planned
 def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
     """input ** exponent in double precision.
 
@@ -223,6 +234,7 @@ def float_power(input: TensorLike, exponent: TensorLike) -> Tensor:
     return pow(*[cast_to(as_operand(v, wide), wide) for v in (input, exponent)])
 
 
+@planned
 def isposinf(input: TensorLike) -> Tensor:
     """True where input is +inf.
 
@@ -233,6 +245,7 @@ def isposinf(input: TensorLike) -> Tensor:
     return logical_and(isinf(input), less(0, input))
 
 
+@planned
 def isneginf(input: TensorLike) -> Tensor:
     """True where input is -inf.
 
@@ -257,6 +270,7 @@ def invert(x):
     return ~x
 
 
+@planned
 def nansum(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The sum of what is no NaN; 0 where nothing is left.
 
@@ -269,6 +283,7 @@ def nansum(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dtyp
     return sum(where(not_equal(input, input), 0, input), axis, keepdims, dtype=dtype)
 
 
+@planned
 def nanmean(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The mean of what is no NaN; NaN where nothing is left.
 
@@ -284,6 +299,7 @@ def nanmean(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, dty
 
 # ---------------------------------------------------------------- signs and sizes
 
+@planned
 def signbit(input: TensorLike) -> Tensor:
     """True where the sign is minus, that of -0.0 too; False for NaN.
 
@@ -297,6 +313,7 @@ def signbit(input: TensorLike) -> Tensor:
     return logical_or(less(x, 0), logical_and(equal(x, 0), less(1 / x, 0)))
 
 
+@planned
 def copysign(x: TensorLike, other: TensorLike) -> Tensor:
     """The size of x with the sign of `other`, that of -0.0 too.
 
@@ -325,6 +342,7 @@ def sgn(input: TensorLike) -> Tensor:
     return x / where(equal(size, 0), 1, size)
 
 
+@planned
 def logit(input: TensorLike, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of the sigmoid.
 
@@ -361,6 +379,7 @@ def approximate_equal(x: TensorLike, y: TensorLike, tolerance: float = 1e-5) -> 
     return less(abs(as_operand(x) - y), tolerance)
 
 
+@planned
 def fast_gelu(x: Tensor) -> Tensor:
     """An approximation of GELU: x * sigmoid(1.702 x).
 
@@ -373,6 +392,7 @@ def fast_gelu(x: Tensor) -> Tensor:
     return x * sigmoid(x * 1.702)
 
 
+@planned
 def swiglu(input: TensorLike, dim: int = -1) -> Tensor:
     """silu(the first half) * the second half, along `dim`.
 

@@ -17,7 +17,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive
 from .arithmetic import floor, minimum
 from .axes import as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -232,6 +232,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
     return arange(maxlen) < reshape(lengths, shape=(*lengths.shape, 1))
 
 
+@planned
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """x with the first seq_lengths[b] elements along seq_dim of each part b along batch_dim in reverse order."""
     x, lengths = as_operand(x), as_operand(seq_lengths)

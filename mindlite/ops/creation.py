@@ -18,7 +18,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import as_expr, cast as cast_scalar
 from .axes import as_shape, as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -263,6 +263,7 @@ def _triangle(name, input, diagonal, keep):
     return where(keep(columns - rows, diagonal), input, as_operand(0, dtype_of(input)))
 
 
+@planned
 def tril(input: TensorLike, diagonal: int = 0) -> Tensor:
     """The lower triangle of the last two axes, zeros above.
 
@@ -273,6 +274,7 @@ def tril(input: TensorLike, diagonal: int = 0) -> Tensor:
     return _triangle("tril", as_operand(input), diagonal, less_equal)
 
 
+@planned
 def triu(input: TensorLike, diagonal: int = 0) -> Tensor:
     """The upper triangle of the last two axes, zeros below.
 
@@ -283,6 +285,7 @@ def triu(input: TensorLike, diagonal: int = 0) -> Tensor:
     return _triangle("triu", as_operand(input), diagonal, greater_equal)
 
 
+@planned
 def one_hot(indices: Tensor, depth: int, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
     """`depth` classes along a new axis: on_value at the index, else off_value; an index outside gives off_value only.
 

@@ -12,7 +12,7 @@ from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .axes import broadcast_shapes
 from .basic import batched, reshape, sum_to
 from .complex_numbers import conj
@@ -320,11 +320,13 @@ batch_first(cholesky_factor)
 
 # ---------------------------------------------------------------- public names
 
+@planned
 def det(input: TensorLike) -> Tensor:
     """The determinant of each matrix in input[.., n, n]."""
     return determinant(input)
 
 
+@planned
 def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
     """(the sign of each determinant, the logarithm of its absolute value): of an LU decomposition, so that nothing overflows.
 
@@ -335,6 +337,7 @@ def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
     return sign_and_log_determinant(input)
 
 
+@planned
 def logdet(input: TensorLike) -> Tensor:
     """The logarithm of each determinant.
 
@@ -348,6 +351,7 @@ def logdet(input: TensorLike) -> Tensor:
     return logarithm + where(less(signs, 0), float("nan"), 0.0)
 
 
+@planned
 def cholesky(input_x: TensorLike, upper: bool = False) -> Tensor:
     """The triangular L with L L^T = A of each symmetric positive definite matrix A.
 
@@ -389,6 +393,7 @@ def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
     return cholesky_solve(eye(x.shape[-1], x.shape[-1], x.dtype), x, upper)
 
 
+@planned
 def solve(A: TensorLike, B: TensorLike) -> Tensor:
     """X with A X = B, by LU decomposition with row exchanges.
 
@@ -405,6 +410,7 @@ def solve(A: TensorLike, B: TensorLike) -> Tensor:
     return linear_solve(a, b)
 
 
+@planned
 def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> Tensor:
     """X with matrix X = rhs, by LU decomposition with row exchanges.
 

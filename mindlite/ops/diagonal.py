@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..common.dim import dim_max, dim_min
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import normal_axis
 from .basic import broadcast_to, reshape
 from .creation import zeros
@@ -67,6 +68,7 @@ def _range(rows, columns, offset):
                  columns + 1) if not isinstance(count, int) or count else slice(0, 0)
 
 
+@planned
 def diagonal(input: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements [.., i, i + offset] of two axes, as a new last axis.
 
@@ -130,6 +132,7 @@ def diag(input: TensorLike) -> Tensor:
     return diagonal(x) if x.ndim == 2 else diag_embed(x)
 
 
+@planned
 def trace(input: TensorLike) -> Tensor:
     """The sum of a matrix's diagonal.
 

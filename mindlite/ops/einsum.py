@@ -10,12 +10,14 @@ from ..common.dim import compare, product
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.constraints import require
+from ..mindir.primitive import planned
 from .basic import broadcast_to, reduce_sum, reshape, transpose
 from .define import as_operand, promote_operands
 from .linalg import batch_matmul
 from .slicing import slice_
 
 
+@planned
 def einsum(equation: str, *operands: Any) -> Tensor:
     """The sum of products that `equation` names, by letters for axes.
 

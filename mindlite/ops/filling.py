@@ -13,6 +13,7 @@ from ..common.dtype import DTypeLike
 from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
+from ..mindir.primitive import planned
 from .arithmetic import clamp, maximum
 from .axes import as_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -37,6 +38,7 @@ def _chosen(x, axis, index):
     return reshape(greater(hits, 0), shape=tuple(-1 if i == axis else 1 for i in range(x.ndim)))
 
 
+@planned
 def index_fill(x: Tensor, axis: int, index: Tensor, value: Any) -> Tensor:
     """x with the slices at `index` (int[n]) along `axis` filled with `value`, a number or a Tensor of one."""
     x, axis = as_operand(x), normal_axis("index_fill", int(axis), x.ndim)
@@ -70,6 +72,7 @@ def _copied(name, x, axis, index, source):
     return where(there, written, x)
 
 
+@planned
 def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike) -> Tensor:
     """x with the elements of `source`, in row-major order, written where `mask` is True.
 

@@ -22,7 +22,7 @@ from ..common.tensor import Tensor, TensorLike, is_shared
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
-from ..mindir.primitive import current_interpreter
+from ..mindir.primitive import current_interpreter, planned
 from .axes import broadcast_shapes, size_of_run, takes_sizes_of_run
 from .basic import broadcast_to, reshape, transpose
 from .define import as_operand, cast_to, dtype_of, is_array
@@ -303,6 +303,7 @@ def _basic(x, s):
     return x if _is_whole(x, s) else slice_(x, start=tuple(s.start), sizes=tuple(s.size), step=tuple(s.step))
 
 
+@planned
 def getitem(x: Tensor, index: Any) -> Any:
     """x[index], for every form of index that NumPy takes.
 
@@ -333,6 +334,7 @@ def getitem(x: Tensor, index: Any) -> Any:
     return transpose(got, perm=tuple(perm))
 
 
+@planned
 def strided_slice(input_x: TensorLike, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], begin_mask: int = 0,
                   end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
     """input_x[begin:end:strides], axis by axis; bit i of a mask says another thing of place i.

@@ -13,6 +13,7 @@ from ..common.annotations import Ints
 
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_size
 from .define import as_operand, cast_to, dtype_of
 from .linalg import matmul
@@ -55,6 +56,7 @@ def _axis_weights(mode, n, size, align_corners, scale):
     return made
 
 
+@planned
 def interpolate(input: TensorLike, size: Ints | None = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> Tensor:
     """input[N, C, ..] with one, two or three further axes, read at `size` points, or n * scale_factor, along each of them.

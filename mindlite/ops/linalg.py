@@ -11,7 +11,7 @@ from ..common.errors import DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
@@ -225,6 +225,7 @@ def _flags(name, *operands):
     return args
 
 
+@planned
 def matmul(input: TensorLike, other: TensorLike) -> Tensor:
     """The matrix product, as NumPy's @: out[.., m, n] = sum_k input[.., m, k] other[.., k, n].
 
@@ -254,6 +255,7 @@ def matmul(input: TensorLike, other: TensorLike) -> Tensor:
     return out
 
 
+@planned
 def bmm(input_x: TensorLike, mat2: TensorLike) -> Tensor:
     """The product of stacks of matrices: out[b] = input_x[b] @ mat2[b].
 
@@ -264,6 +266,7 @@ def bmm(input_x: TensorLike, mat2: TensorLike) -> Tensor:
     return batch_matmul(input_x, mat2)
 
 
+@planned
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: out[m, n] = sum_k input[m, k] mat2[k, n].
 
@@ -276,6 +279,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return batch_matmul(input, mat2)
 
 
+@planned
 def dot(input: TensorLike, other: TensorLike) -> Tensor:
     """The sum over the last axis of input and the last but one of other (NumPy's dot); one-axis operands: a number."""
     a, b = _flags("dot", input, other)
@@ -284,6 +288,7 @@ def dot(input: TensorLike, other: TensorLike) -> Tensor:
     return tensor_dot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
 
 
+@planned
 def mv(mat: TensorLike, vec: TensorLike) -> Tensor:
     """A matrix times a vector: out[.., m] = sum_k mat[.., m, k] vec[k].
 
@@ -294,12 +299,14 @@ def mv(mat: TensorLike, vec: TensorLike) -> Tensor:
     return matmul(mat, vec)
 
 
+@planned
 def outer(input: TensorLike, vec2: TensorLike) -> Tensor:
     """out[i, j] = input[i] * vec2[j] of two one-axis tensors."""
     a, b = _flags("outer", input, vec2)
     return reshape(a, shape=(a.size, 1)) * reshape(b, shape=(1, b.size))
 
 
+@planned
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
 
@@ -312,6 +319,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
     return scaled(input, beta) + scaled(mm(mat1, mat2), alpha)
 
 
+@planned
 def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec).
 
@@ -324,6 +332,7 @@ def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: float = 
     return scaled(input, beta) + scaled(mv(mat, vec), alpha)
 
 
+@planned
 def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), for stacks of matrices.
 
@@ -363,6 +372,7 @@ def tensor_dot(x1: TensorLike, x2: TensorLike, axes: Any) -> Tensor:
     return reshape(batch_matmul(flat_a, flat_b), shape=tuple(left + right))
 
 
+@planned
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """input_x + bias, the bias along axis 1.
 
@@ -377,6 +387,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     return input_x + reshape(bias, shape=(1, bias.shape[0]) + (1,) * (input_x.ndim - 2))
 
 
+@planned
 def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor:
     """input @ weight^T + bias: weight is [out, in], bias [out]; leading axes of input stay.
 
@@ -394,6 +405,7 @@ def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None)
     return out if x.ndim == 2 or w.ndim == 1 else reshape(out, shape=shape[:-1] + (w.shape[0],))
 
 
+@planned
 def linear(x: TensorLike, w: TensorLike, b: TensorLike | None = None) -> Tensor:
     """x @ w^T + b, as `dense`.
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.errors import DTypeError
 from ..common.tensor import Tensor, TensorLike
-from ..mindir.primitive import bprop_rule, jvp_rule, vmap_rule
+from ..mindir.primitive import bprop_rule, jvp_rule, planned, vmap_rule
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
     logical_or as or_scalar, where as where_scalar
 from .axes import broadcast_shapes
@@ -205,11 +205,13 @@ def flowing_vmap(args, dims, size):
 sbp_rule(flowing, lambda flows, x: elementwise_spec(flows, x), linear=[{1}])
 
 
+@planned
 def masked_fill(input_x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where `mask` is true, else input_x, in input_x's dtype."""
     return where(mask, cast_to(as_operand(value, input_x.dtype), input_x.dtype), input_x)
 
 
+@planned
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: Any = None, neginf: Any = None) -> Tensor:
     """input with NaN, inf and -inf replaced. Integers and bools stay as they are.
 
@@ -226,6 +228,7 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: Any = None, negi
     return where(equal(out, float("inf")), high, where(equal(out, float("-inf")), low, out))
 
 
+@planned
 def isclose(input: Tensor, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """True where |input - other| <= atol + rtol * |other|.
 

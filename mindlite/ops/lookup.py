@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from ..common import dtype as dt
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
@@ -17,6 +18,7 @@ from .state import stop_gradient
 from .structure import concat, expand_dims
 
 
+@planned
 def gather(input_params: TensorLike, input_indices: TensorLike, axis: int = 0, batch_dims: int = 0) -> Tensor:
     """Slices along an axis at indices: out[.., i.., ..] = input_params[.., input_indices[i..], ..].
 
@@ -47,6 +49,7 @@ def gather(input_params: TensorLike, input_indices: TensorLike, axis: int = 0, b
     return reshape(out, shape=lead + tuple(out.shape[1:]))
 
 
+@planned
 def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
     """Slices along an axis at indices.
 
@@ -62,11 +65,13 @@ def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
     return gather(input, index, axis)
 
 
+@planned
 def gather_elements(input: TensorLike, dim: int, index: TensorLike) -> Tensor:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along `dim` (torch's gather)."""
     return gather_elements_axis(input, as_operand(index), axis=dim)
 
 
+@planned
 def gather_d(x: TensorLike, dim: int, index: TensorLike) -> Tensor:
     """Elements at indices, each along an axis: out[.., i, ..] = x[.., index[.., i, ..], ..]; the same as `gather_elements`.
 
@@ -80,6 +85,7 @@ def gather_d(x: TensorLike, dim: int, index: TensorLike) -> Tensor:
     return gather_elements(x, dim, index)
 
 
+@planned
 def index_add(x: TensorLike, indices: TensorLike, y: TensorLike, axis: int = 0, use_lock: bool = True,
               check_index_bound: bool = True) -> Tensor:
     """x with the slices of y added at indices along an axis; an index that comes twice is added twice.
@@ -96,11 +102,13 @@ def index_add(x: TensorLike, indices: TensorLike, y: TensorLike, axis: int = 0, 
     return index_add_axis(x, as_operand(indices), cast_to(as_operand(y), dtype_of(x)), axis=axis)
 
 
+@planned
 def tensor_scatter_add(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with updates added at indices[.., k]."""
     return scatter_nd_add(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
 
 
+@planned
 def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "none") -> Tensor:
     """input_x with updates written or added at indices along `axis`, element by element: out[indices[i][j]][j] = updates[i][j]
     for axis 0.
@@ -124,6 +132,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     return scatter_nd_update(input_x, concat([expand_dims(c, rank) for c in columns], rank), updates)
 
 
+@planned
 def tensor_scatter_update(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with updates written at indices[.., k]."""
     return scatter_nd_update(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
@@ -135,6 +144,7 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -
     return scatter_nd_add(zeros_like_shape(updates, shape), as_operand(indices), updates)
 
 
+@planned
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Rows of `weight` at the integers `input`: out[i.., :] = weight[input[i..], :].
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .activation import logsigmoid, relu
 from .arithmetic import minimum
 from .basic import cast, reduce_sum
@@ -87,6 +88,7 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike, weight: T
     return reduced("multilabel_soft_margin_loss", reduce_sum(loss, axis=-1, keepdims=False) / x.shape[-1], reduction)
 
 
+@planned
 def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = True, full: bool = False, eps: float = 1e-8,
                      reduction: str = "mean") -> Tensor:
     """exp(input) - target * input, or input - target * log(input + eps) for log_input False: less the likelihood of a count.

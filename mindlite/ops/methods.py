@@ -52,7 +52,7 @@ def as_method(name, function):
     elif function.__qualname__.startswith("Tensor."):
         return doc
     else:
-        operator, operand = function.__name__, function.__code__.co_varnames[0]
+        operator, operand = function.__name__, inspect.unwrap(function).__code__.co_varnames[0]
     margin = "" if re.search(r"\n\S", doc) else "    "       # Python 3.13 takes the common indentation away
     return f"{doc.rstrip()}\n\n{margin}Tensor.{name} is the operator {operator}; `{operand}` is the Tensor."
 

@@ -14,7 +14,7 @@ from ..common.dim import product
 from ..common.errors import DTypeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
-from ..mindir.primitive import bprop_rule, jvp_rule
+from ..mindir.primitive import bprop_rule, jvp_rule, planned
 from .arithmetic import abs, power, square
 from .axes import as_size, normal_axes
 from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, reshape, vmap_reduction
@@ -83,6 +83,7 @@ vmap_reduction(reduce_mean)
 sbp_rule(reduce_mean, _keep_reduced_whole, linear=[{0}])
 
 
+@planned
 def mean(x: Tensor, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """The mean along `axis`; halves are added in float32. NaN for no elements.
 
@@ -95,6 +96,7 @@ def mean(x: Tensor, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     return reduce_mean(x, axis=axis, keepdims=keep_dims)
 
 
+@planned
 def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(variance, mean) along `axis`: sum |x - mean|^2 / (number of elements - ddof), in two passes; of halves, in float32.
 
@@ -122,6 +124,7 @@ def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = F
     return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
 
 
+@planned
 def var(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance along `axis`: sum |x - mean|^2 / (number of elements - ddof); see var_mean.
 
@@ -134,6 +137,7 @@ def var(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False)
     return var_mean(input, axis, ddof, keepdims)[0]
 
 
+@planned
 def std_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) along `axis`: the first is the square root of the variance of var_mean.
 
@@ -147,6 +151,7 @@ def std_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = F
     return root(variance, 2), center
 
 
+@planned
 def std(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The standard deviation along `axis`: the square root of var. Its gradient where all elements are equal is 0.
 
@@ -211,6 +216,7 @@ vmap_reduction(reduce_logsumexp)
 sbp_rule(reduce_logsumexp, _keep_reduced_whole)
 
 
+@planned
 def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) along `dim` without overflow: the maximum is taken out first. An infinite maximum is the result; of
     no elements it is -inf.

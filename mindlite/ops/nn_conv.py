@@ -13,8 +13,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import (bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive,
-                                vmap_rule)
+from ..mindir.primitive import bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce, where as where_scalar
 from .axes import as_size
 from .basic import batched, reshape, transpose
@@ -316,6 +315,7 @@ def _with_bias(out, bias):
     return out if bias is None else out + reshape(bias, shape=(1, bias.shape[0]) + (1,) * (out.ndim - 2))
 
 
+@planned
 def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """2-D convolution (cross-correlation) of pictures, plus bias.
@@ -339,6 +339,7 @@ def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
                                   groups=as_size("conv2d", groups)), bias)
 
 
+@planned
 def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """1-D convolution (cross-correlation), plus bias: out[n, o, i] = sum of input[n, c, i stride + k dilation] weight[o, c, k].

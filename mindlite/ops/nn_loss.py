@@ -13,6 +13,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.scalar import call as call_scalar
+from ..mindir.primitive import planned
 from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
 from .axes import normal_axis
@@ -103,6 +104,7 @@ def _check_probabilities(name, x, target, axis):
             require("==", have, size, error)
 
 
+@planned
 def nll_loss(inputs: TensorLike, target: TensorLike, weight: TensorLike | None = None, ignore_index: int = -100,
              reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
     """Negative log likelihood: -inputs[n, target[n], ..] * weight[target[n]], inputs being logarithms of probabilities.
@@ -147,6 +149,7 @@ def _nll_loss(name, inputs, target, weight, ignore_index, reduction, label_smoot
     return cast_to(reduced(name, loss, reduction, reduce_sum(used) if reduction == "mean" else None), dtype)
 
 
+@planned
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:
     """The cross entropy between softmax(input) and `target`.
@@ -179,6 +182,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
     return reduced("cross_entropy", -reduce_sum(logs * target, axis=axis), reduction)
 
 
+@planned
 def softmax_cross_entropy_with_logits(logits: TensorLike, labels: TensorLike) -> Tensor:
     """-sum(labels * log_softmax(logits)) over the last axis.
 
@@ -206,6 +210,7 @@ def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor, red
 
 # ---------------------------------------------------------------- numbers
 
+@planned
 def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """(input - target) ** 2.
 
@@ -219,6 +224,7 @@ def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> 
     return reduced("mse_loss", difference * difference, reduction)
 
 
+@planned
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """|input - target|.
 
@@ -231,6 +237,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
     return reduced("l1_loss", abs(x - y), reduction)
 
 
+@planned
 def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, reduction: str = "none") -> Tensor:
     """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2.
 
@@ -251,6 +258,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, red
     return reduced("smooth_l1_loss", small * small * (0.5 / beta) + where(near, 0, d - 0.5 * beta), reduction)
 
 
+@planned
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d * d / 2 where d = |input - target| <= delta, else delta * (d - delta / 2).
 
@@ -291,6 +299,7 @@ def probabilities(x, *, what):
     """The floats x, none of which is outside [0, 1]; NaN stays. what: begins the error's text. raises : ValueRangeError"""
 
 
+@planned
 def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorLike | None = None,
                          reduction: str = "mean") -> Tensor:
     """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100.
@@ -308,6 +317,7 @@ def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorL
     return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
 
+@planned
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      pos_weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """binary_cross_entropy of sigmoid(input), without overflow.
@@ -327,6 +337,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return reduced("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction)
 
 
+@planned
 def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> Tensor:
     """The divergence of Kullback and Leibler: labels * (log(labels) - logits), 0 where a label is 0 or less.
 
@@ -345,6 +356,7 @@ def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> T
     return reduced("kl_div", loss, reduction)
 
 
+@planned
 def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:
     """The negative log likelihood of normal distributions: (log(var) + (x - target) ** 2 / var) / 2.
@@ -364,6 +376,7 @@ def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: 
     return reduced("gaussian_nll_loss", loss + 0.9189385332046727 if full else loss, reduction)
 
 
+@planned
 def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)).
 
@@ -375,6 +388,7 @@ def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "me
     return reduced("soft_margin_loss", -logsigmoid(y * x), reduction)
 
 
+@planned
 def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float = 1.0, reduction: str = "mean") -> Tensor:
     """inputs where the target is 1, else max(0, margin - inputs).
 
@@ -392,6 +406,7 @@ def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float 
 
 # ---------------------------------------------------------------- pairs
 
+@planned
 def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """The cosine of the angle between x1 and x2 along an axis; each length counts at least eps.
 
@@ -409,6 +424,7 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float =
     return along / sqrt(lengths)
 
 
+@planned
 def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: float = 0.0,
                           reduction: str = "mean") -> Tensor:
     """1 - cos where the target is 1, else max(0, cos - margin); cos is the cosine of the angle along the last axis.
@@ -427,6 +443,7 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
     return reduced("cosine_embedding_loss", where(equal(target, 1), 1 - cos, maximum(cos - margin, 0)), reduction)
 
 
+@planned
 def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: float = 0.0,
                         reduction: str = "mean") -> Tensor:
     """max(0, margin - target * (input1 - input2)).
@@ -441,6 +458,7 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
     return reduced("margin_ranking_loss", maximum(margin - target * (a - b), 0), reduction)
 
 
+@planned
 def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1e-06) -> Tensor:
     """The p-norm of x - y + eps along the last axis.
 
@@ -460,6 +478,7 @@ def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1
     return exp(log(reduce_sum(exp(log(d) * p), axis=-1)) / p)
 
 
+@planned
 def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-06, swap: bool = False, reduction: str = "mean") -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d being pairwise_distance.

@@ -16,7 +16,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule
+from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import maximum
 from .axes import as_shape, as_size, normal_axes, normal_axis
 from .basic import reduce_sum, reduced_shape, reshape
@@ -87,6 +87,7 @@ def _scaled(y, weight, bias, shape):
     return y if bias is None else y + cast_to(reshape(bias, shape=shape), dtype_of(y))
 
 
+@planned
 def layer_norm(input: TensorLike, normalized_shape: Sequence[int], weight: TensorLike | None = None,
                bias: TensorLike | None = None, eps: float = 1e-05) -> Tensor:
     """The last axes brought to mean 0 and variance 1, times weight, plus bias.
@@ -220,6 +221,7 @@ def instance_norm(input: TensorLike, weight: TensorLike | None = None, bias: Ten
     return _scaled(standardize(x, axis=tuple(range(2, x.ndim)), epsilon=eps)[0], weight, bias, shape)
 
 
+@planned
 def group_norm(input: TensorLike, num_groups: int, weight: TensorLike | None = None, bias: TensorLike | None = None,
                eps: float = 1e-05) -> Tensor:
     """Channels in groups, each group of each item brought to mean 0 and variance 1, times weight, plus bias.
@@ -242,6 +244,7 @@ def group_norm(input: TensorLike, num_groups: int, weight: TensorLike | None = N
     return _scaled(reshape(standardize(flat, axis=(2,), epsilon=eps)[0], shape=tuple(x.shape)), weight, bias, shape)
 
 
+@planned
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor]:
     """(x * r * gamma, r) with r = 1 / sqrt(mean(x * x) + epsilon) over gamma's axes, the last ones of x.
 
@@ -258,6 +261,7 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, 
     return cast_to(wide * scale, dtype_of(x)) * gamma, scale
 
 
+@planned
 def l2_normalize(input_x: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tensor:
     """input_x / sqrt(max(sum(input_x ** 2), epsilon)), the sum over axes.
 

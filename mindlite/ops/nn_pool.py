@@ -17,7 +17,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
                              where as where_scalar)
 from .axes import as_size
@@ -383,6 +383,7 @@ def _attributes(name, x, kernel_size, stride, pad_mode, padding, dilation, ceil_
                 padding=padding_of(name, pad_mode, padding, x.shape[2:], kernel, stride, dilation))
 
 
+@planned
 def max_pool2d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                return_indices: bool = False, ceil_mode: bool = False, *, pad_mode: str = "pad") -> Any:
     """The maximum of each window of a plane; NaN wins.
@@ -407,6 +408,7 @@ def max_pool2d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, pad
     return (out, max_pooling_index(x, **attrs)) if return_indices else out
 
 
+@planned
 def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, divisor_override: int = 0, *, pad_mode: str = "pad") -> Tensor:
     """The mean of each window of a picture.
@@ -459,6 +461,7 @@ def max_pool1d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, pad
     return reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],))
 
 
+@planned
 def avg_pool1d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, *, pad_mode: str = "pad") -> Tensor:
     """The mean of each window along the last axis.
@@ -497,6 +500,7 @@ def averaging_matrix(name, n, count, dtype):
     return made
 
 
+@planned
 def adaptive_avg_pool2d(input: TensorLike, output_size: Any) -> Tensor:
     """The plane of input[.., H, W] cut into output_size parts (an int or two, None keeps a size), each replaced by its
     mean."""

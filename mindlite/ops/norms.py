@@ -15,6 +15,7 @@ from ..common.annotations import Axes
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .arithmetic import abs, pow
 from .axes import normal_axis
 from .basic import cast, reduce_sum, reshape, transpose
@@ -36,6 +37,7 @@ def _as_float(x, dtype):
     return cast(x, dtype=dt.float32) if dtype_of(x).kind in "bui" else x
 
 
+@planned
 def vector_norm(x: Tensor, ord: Any = 2, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The norm of the vectors along `axis`: (sum |x| ** ord) ** (1 / ord).
 
@@ -66,6 +68,7 @@ _BY_SUMS = (1, -1, math.inf, -math.inf)
 _BY_SINGULAR_VALUES = (2, -2, "nuc")
 
 
+@planned
 def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1), keepdims: bool = False, *,
                 dtype: DTypeLike | None = None) -> Tensor:
     """The norm of the matrices in the two axes.
@@ -100,6 +103,7 @@ def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1),
     return reshape(out, shape=tuple(1 if a in (row, column) else n for a, n in enumerate(x.shape))) if keepdims else out
 
 
+@planned
 def norm(A: TensorLike, ord: Any = None, dim: Axes = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The norm of vectors or matrices.
 

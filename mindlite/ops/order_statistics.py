@@ -14,6 +14,7 @@ from ..common.annotations import Axes
 from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
+from ..mindir.primitive import planned
 from .arithmetic import ceil, floor, maximum
 from .axes import normal_axis
 from .basic import broadcast_to, cast, reduce_sum, reshape
@@ -62,6 +63,7 @@ def _median(name, input, axis, keepdims, skip):
     return tuple(_finished(_read(y, place, at), input, axis, keepdims) for y in (values, indices))
 
 
+@planned
 def median(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> Any:
     """(the lower of the middle elements along `axis`, its index int64); NaN, with its index, where one is NaN.
 

@@ -18,6 +18,7 @@ from ..common import dtype as dt
 from ..common.annotations import Ints
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .arithmetic import abs, clamp, floor, round, sign
 from .axes import as_size
 from .basic import broadcast_to, cast, reduce_sum, reshape
@@ -53,6 +54,7 @@ def patches(name, x, kernel_size, dilation, padding, stride):
     return stack([x[:, :, r, c] for r in rows for c in columns], 2)
 
 
+@planned
 def unfold(input: TensorLike, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
     """The windows of pictures as columns: [N, C, H, W] -> [N, C * KH * KW, L], L windows in row-major order.
 

@@ -13,6 +13,7 @@ from ..common.annotations import Axes
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
+from ..mindir.primitive import planned
 from .arithmetic import abs, pow
 from .axes import as_known_int, normal_axis
 from .basic import cast, reshape, transpose
@@ -49,6 +50,7 @@ def cross(input: TensorLike, other: TensorLike, dim: int | None = None) -> Tenso
     return roll(a, -1, dim) * roll(b, -2, dim) - roll(a, -2, dim) * roll(b, -1, dim)
 
 
+@planned
 def kron(input: TensorLike, other: TensorLike) -> Tensor:
     """Kronecker's product: every element of input times the whole of other.
 
@@ -81,6 +83,7 @@ def _check_vectors(name, **operands):
             raise ShapeError(f"{name}: {operand} is a vector", note=f"{operand}: {list(as_operand(x).shape)}")
 
 
+@planned
 def addr(x: TensorLike, vec1: TensorLike, vec2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * x + alpha * outer(vec1, vec2).
 
@@ -94,6 +97,7 @@ def addr(x: TensorLike, vec1: TensorLike, vec2: TensorLike, beta: float = 1, alp
     return scaled(as_operand(x), beta) + scaled(outer(vec1, vec2), alpha)
 
 
+@planned
 def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * the sum over the stack of batch1[i] @ batch2[i].
 
@@ -106,6 +110,7 @@ def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: floa
     return scaled(as_operand(input), beta) + scaled(sum(bmm(batch1, batch2), 0), alpha)
 
 
+@planned
 def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Tensor:
     """The scalar products along `axis`: sum conj(x) * y.
 
@@ -143,6 +148,7 @@ def _p_norm(difference, p, axis):
     return where(still, 0, sqrt(safe) if p == 2 else pow(safe, 1 / p))
 
 
+@planned
 def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0) -> Tensor:
     """The p-norm distances of all rows of x1[.., m, n] and x2[.., k, n] : [.., m, k]. raises : ArgumentError for p < 0"""
     if p < 0:
@@ -164,6 +170,7 @@ def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
     return _p_norm(gather(x, rows, x.ndim - 2) - gather(x, columns, x.ndim - 2), p, -1)
 
 
+@planned
 def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
     """The p-norm of input - other, of all elements.
 
@@ -235,6 +242,7 @@ def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
     return where(keep, x, 0)
 
 
+@planned
 def ptp(x: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The largest element minus the smallest along `axis` ("peak to peak").
 

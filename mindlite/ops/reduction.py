@@ -19,7 +19,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import reduce
 from .axes import normal_axis
 from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_sum, reduced_shape, reducing,
@@ -284,6 +284,7 @@ def _flat_or_axis(prim, input, axis, keepdims):
     return reshape(out, shape=(1,) * input.ndim) if keepdims else out
 
 
+@planned
 def argmax(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element; of several the first, and of the first NaN if there is one.
 
@@ -298,6 +299,7 @@ def argmax(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Tensor
     return _flat_or_axis(index_of_max, input, dim, keepdim)
 
 
+@planned
 def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The index of the smallest element; of several the first, and of the first NaN if there is one.
 
@@ -342,6 +344,7 @@ def _chosen(name, input, initial, chosen, keeps):
     return x if all_chosen else where(as_operand(chosen), x, initial)
 
 
+@planned
 def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
         where: TensorLike | None = None) -> Any:
     """(the largest element along `axis`, its index); the gradient goes to that element only. amax gives the value only.
@@ -358,6 +361,7 @@ def max(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial
     return _with_index(index_of_max, _chosen("max", input, initial, where, greater), axis, keepdims)
 
 
+@planned
 def min(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
         where: TensorLike | None = None) -> Any:
     """(the smallest element along `axis`, its index); the gradient goes to that element only. amin gives the value only.
@@ -384,6 +388,7 @@ def _counted(input, dtype):
     return input if dtype is None else cast(input, dtype=dtype)
 
 
+@planned
 def sum(input: TensorLike, dim: Axes = None, keepdim: bool = False, *, dtype: DTypeLike | None = None) -> Tensor:
     """The sum along `dim`; halves are added in float32.
 
@@ -396,6 +401,7 @@ def sum(input: TensorLike, dim: Axes = None, keepdim: bool = False, *, dtype: DT
     return reduce_sum(_counted(input, dtype), axis=dim, keepdims=keepdim)
 
 
+@planned
 def prod(input: TensorLike, axis: Axes = None, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Tensor:
     """The product along `axis`. Its gradient is exact where elements are 0, too.
 
@@ -408,6 +414,7 @@ def prod(input: TensorLike, axis: Axes = None, keep_dims: bool = False, dtype: D
     return reduce_prod(_counted(input, dtype), axis=axis, keepdims=keep_dims)
 
 
+@planned
 def amax(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
          where: TensorLike | None = None) -> Tensor:
     """The largest element along `axis`; a NaN wins.
@@ -426,6 +433,7 @@ def amax(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initia
     return reduce_max(_chosen("amax", input, initial, where, greater), axis=axis, keepdims=keepdims)
 
 
+@planned
 def amin(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initial: float | None = None,
          where: TensorLike | None = None) -> Tensor:
     """The smallest element along `axis`; a NaN wins.
@@ -444,6 +452,7 @@ def amin(input: TensorLike, axis: Axes = None, keepdims: bool = False, *, initia
     return reduce_min(_chosen("amin", input, initial, where, less), axis=axis, keepdims=keepdims)
 
 
+@planned
 def any(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """True where one element along `axis` is not zero; False for an empty axis.
 
@@ -456,6 +465,7 @@ def any(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor
     return reduce_any(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
+@planned
 def all(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor:
     """True where no element along `axis` is zero; True for an empty axis.
 
@@ -468,6 +478,7 @@ def all(input: TensorLike, axis: Axes = None, keep_dims: bool = False) -> Tensor
     return reduce_all(as_operand(input), axis=axis, keepdims=keep_dims)
 
 
+@planned
 def count_nonzero(x: TensorLike, axis: Axes = (), keep_dims: bool = False, dtype: DTypeLike = dt.int32) -> Tensor:
     """How many elements along `axis` are not zero.
 

@@ -14,7 +14,7 @@ from ..common.dtype import DTypeLike
 from ..common.errors import DTypeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .axes import normal_axis
 from .basic import batched, cast, move_batch_axis, reshape
 from .define import as_operand, dtype_of
@@ -211,6 +211,7 @@ def _recurrence_spec(a, d, *, axis, reverse):
 sbp_rule(linear_recurrence, _recurrence_spec, linear=[{1}])
 
 
+@planned
 def cumsum(x: TensorLike, axis: int, dtype: DTypeLike | None = None) -> Tensor:
     """The running sum along an axis: out[i] = x[0] + .. + x[i].
 
@@ -223,6 +224,7 @@ def cumsum(x: TensorLike, axis: int, dtype: DTypeLike | None = None) -> Tensor:
     return cumulative_sum(as_operand(x) if dtype is None else cast(as_operand(x), dtype=dtype), axis=axis)
 
 
+@planned
 def cumprod(input: TensorLike, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """The running product along an axis: out[i] = input[0] * .. * input[i].
 
@@ -285,6 +287,7 @@ _batch(cumulative_logsumexp)
 sbp_rule(cumulative_logsumexp, _scan_spec(1))
 
 
+@planned
 def logcumsumexp(input: TensorLike, axis: int) -> Tensor:
     """log(cumsum(exp(input))) along `axis`, without overflow. raises : DTypeError for what is no float"""
     return cumulative_logsumexp(input, axis=axis)
@@ -336,6 +339,7 @@ _running(running_max, np.maximum)
 _running(running_min, np.minimum)
 
 
+@planned
 def cummax(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
     """The largest element so far along an axis, and where it stands.
 
@@ -347,6 +351,7 @@ def cummax(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
     return running_max(input, axis=axis)
 
 
+@planned
 def cummin(input: TensorLike, axis: int) -> tuple[Tensor, Tensor]:
     """The smallest element so far along an axis, and where it stands.
 

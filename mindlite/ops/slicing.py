@@ -43,7 +43,8 @@ def slice_infer(x, *, start, sizes, step):
     return AbstractTensor(x.dtype, sizes)
 
 
-def _slices(start, sizes, step):
+def places(start, sizes, step):
+    """The index of NumPy that takes these."""
     made = []
     for first, count, stride in zip(start, sizes, step):
         stop = first + count * stride
@@ -53,7 +54,7 @@ def _slices(start, sizes, step):
 
 @eval_rule(slice_)
 def slice_eval(x, *, start, sizes, step):
-    return np.ascontiguousarray(x[_slices(start, sizes, step)]).reshape(sizes)
+    return np.ascontiguousarray(x[places(start, sizes, step)]).reshape(sizes)
 
 
 @kernel_rule(slice_)
@@ -116,7 +117,7 @@ def pad_slice_infer(x, *, shape, start, step, value):
 @eval_rule(pad_slice)
 def pad_slice_eval(x, *, shape, start, step, value):
     out = np.full(shape, value, x.dtype)
-    out[_slices(start, x.shape, step)] = x
+    out[places(start, x.shape, step)] = x
     return out
 
 

@@ -14,7 +14,7 @@ from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .axes import as_size, broadcast_shapes, normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to
@@ -101,6 +101,7 @@ _batch(sort_along)
 sbp_rule(sort_along, _pair_spec)
 
 
+@planned
 def sort(input_x: TensorLike, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """(values, indices) in ascending or descending order along `axis`; equals keep their order, NaN counts as the largest.
 
@@ -112,6 +113,7 @@ def sort(input_x: TensorLike, axis: int = -1, descending: bool = False) -> tuple
     return sort_along(input_x, axis=axis, descending=bool(descending))
 
 
+@planned
 def argsort(input: TensorLike, axis: int = -1, descending: bool = False) -> Tensor:
     """The indices that put the elements in order along an axis; equal ones keep theirs.
 
@@ -194,6 +196,7 @@ _batch(topk_along)
 sbp_rule(topk_along, _pair_spec)
 
 
+@planned
 def topk(input: TensorLike, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """(values, indices) of the k largest, or smallest, elements along `dim`, the best first; equals keep their order.
 

@@ -12,6 +12,7 @@ from ..common.annotations import Ints
 from ..common.dim import dim_max, dim_min
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_size, normal_axis
 from .basic import reshape
 from .creation import zeros
@@ -64,6 +65,7 @@ def _several(name, tensors):
     return tensors
 
 
+@planned
 def hstack(tensors: Sequence[TensorLike]) -> Tensor:
     """Join tensors side by side: along axis 1, of one axis along axis 0.
 
@@ -75,6 +77,7 @@ def hstack(tensors: Sequence[TensorLike]) -> Tensor:
     return concat(made, 0 if made[0].ndim == 1 else 1)
 
 
+@planned
 def vstack(inputs: Sequence[TensorLike]) -> Tensor:
     """One below the other: along axis 0, one-axis tensors as rows.
 
@@ -84,6 +87,7 @@ def vstack(inputs: Sequence[TensorLike]) -> Tensor:
     return concat(atleast_2d(_several("vstack", inputs)), 0)
 
 
+@planned
 def dstack(tensors: Sequence[TensorLike]) -> Tensor:
     """Join tensors one behind the other: along axis 2, after `atleast_3d`.
 
@@ -94,6 +98,7 @@ def dstack(tensors: Sequence[TensorLike]) -> Tensor:
     return concat(atleast_3d(_several("dstack", tensors)), 2)
 
 
+@planned
 def column_stack(tensors: Sequence[TensorLike]) -> Tensor:
     """Join tensors as columns: each of one axis is a column of the result, others are joined along axis 1.
 
@@ -108,6 +113,7 @@ def column_stack(tensors: Sequence[TensorLike]) -> Tensor:
 row_stack = vstack
 
 
+@planned
 def tensor_split(input: TensorLike, indices_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """Cut along an axis into parts, of nearly the same size or at given places.
 

@@ -17,7 +17,7 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import where as where_scalar
 from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
 from .basic import batched, broadcast_to, reshape, transpose
@@ -105,6 +105,7 @@ def real_axis(name, axis, ndim):
     return normal_axis(name, axis, ndim)
 
 
+@planned
 def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """The tensors one after another along `axis`, promoted to one dtype.
 
@@ -117,6 +118,7 @@ def concat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     return args[0] if len(args) == 1 else concatenate(*args, axis=axis)
 
 
+@planned
 def cat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """Join tensors along an axis, as `concat`.
 
@@ -129,6 +131,7 @@ def cat(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     return concat(tensors, axis)
 
 
+@planned
 def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """The tensors along a new axis.
 
@@ -146,6 +149,7 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Tensor:
     return concat([expand_dims(x, axis) for x in args], axis)
 
 
+@planned
 def split(tensor: Tensor, split_size_or_sections: Ints, axis: int = 0) -> tuple[Tensor, ...]:
     """Pieces of `tensor` along `axis`: a tuple.
 
@@ -180,6 +184,7 @@ def _cut(x, axis, sizes):
     return tuple(pieces)
 
 
+@planned
 def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """Cut along an axis into at most `chunks` pieces of equal size; the last is smaller where it does not divide.
 
@@ -201,6 +206,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     return _cut(input, axis, [piece] * (chunks - 1) + [last])
 
 
+@planned
 def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along `axis`, without it: a tuple. The axis' size must be known.
 
@@ -213,6 +219,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(squeeze(x, axis) for x in _cut(input_x, axis, [1] * input_x.shape[axis]))
 
 
+@planned
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, without it: a tuple, as unstack gives it.
 
@@ -224,6 +231,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 # ---------------------------------------------------------------- axes
 
+@planned
 def expand_dims(input_x: TensorLike, axis: int) -> Tensor:
     """An axis of size 1 inserted.
 
@@ -237,6 +245,7 @@ def expand_dims(input_x: TensorLike, axis: int) -> Tensor:
     return reshape(x, shape=tuple(x.shape[:axis]) + (1,) + tuple(x.shape[axis:]))
 
 
+@planned
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new axis of size 1: expand_dims.
 
@@ -246,6 +255,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return expand_dims(input, dim)
 
 
+@planned
 def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
     """Axes of size 1 removed.
 
@@ -263,6 +273,7 @@ def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
     return reshape(input, shape=tuple(n for a, n in enumerate(input.shape) if a not in axes)) if axes else input
 
 
+@planned
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
     """The axes from start_dim to end_dim, both included, as one.
 
@@ -306,11 +317,13 @@ def unflatten(input: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, shape=tuple(input.shape[:axis]) + parts + tuple(input.shape[axis + 1:]))
 
 
+@planned
 def permute(input: TensorLike, axis: Sequence[int]) -> Tensor:
     """Axes in the order `axis`: out.shape[i] = input.shape[axis[i]]."""
     return transpose(input, perm=tuple(axis))
 
 
+@planned
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Two axes exchanged.
 
@@ -323,6 +336,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return transpose(input, perm=tuple(perm)) if a != b else input
 
 
+@planned
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two axes exchanged, as swapaxes does it.
 
@@ -332,6 +346,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return swapaxes(input, dim0, dim1)
 
 
+@planned
 def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """Axes moved to other places; the others keep their order.
 
@@ -352,6 +367,7 @@ def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     return transpose(x, perm=tuple(perm))
 
 
+@planned
 def moveaxis(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """Axes moved to other places; the others keep their order. The same as movedim.
 
@@ -371,6 +387,7 @@ def _counts(name, counts):
     return counts
 
 
+@planned
 def tile(input: Tensor, dims: Ints | None) -> Tensor:
     """`input` side by side with itself, dims[i] times along axis i.
 
@@ -387,6 +404,7 @@ def tile(input: Tensor, dims: Ints | None) -> Tensor:
     return reshape(spread, shape=tuple(d * n for d, n in zip(counts, sizes)))
 
 
+@planned
 def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> Tensor:
     """Each slice along `axis` repeated in place: [a, b] -> [a, a, b, b].
 
@@ -405,6 +423,7 @@ def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> 
     return reshape(spread, shape=shape[:axis] + (shape[axis] * times,) + shape[axis + 1:])
 
 
+@planned
 def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     """Elements moved by `shifts` places; what leaves one end enters at the other.
 
@@ -430,6 +449,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     return input
 
 
+@planned
 def flip(input: Tensor, dims: Any) -> Tensor:
     """Elements in the opposite direction along axes.
 
@@ -493,6 +513,7 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 # ---------------------------------------------------------------- padding
 
+@planned
 def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Elements added at the ends of axes.
 
@@ -554,6 +575,7 @@ def _pad_from_inside(x, axis, before, after, mode):
     return concat([left, x, right], axis)
 
 
+@planned
 def narrow(input: Tensor, axis: int, start: Any, length: Any) -> Tensor:
     """input[.., start:start + length, ..] along `axis`."""
     axis = real_axis("narrow", axis, input.ndim)

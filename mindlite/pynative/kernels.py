@@ -4,15 +4,17 @@
 
 A Walk starts at once; a Compiled graph is fused, planned and loaded first, and runs as one call.
 """
+import copy
 import threading
-from typing import Any
+import time
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..backend import python_entry
 from ..backend.target import current
 from ..common.config import config
-from ..common.dim import evaluate, lone_symbol
+from ..common.dim import Symbol, evaluate, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
 from ..compile.call_plan import CallPlan
 from ..compile.executable import Executable, as_raised
@@ -39,6 +41,7 @@ _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].s
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *SCANS, *_INDICES}
+SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
 MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
 # NumPy has none of these, nor one array for all operators of a composite
@@ -49,7 +52,8 @@ def compute_of(operation):
     """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
     prim = operation.prim
     if prim in _LIBRARY or _is_large(operation):
-        return CheckedKernel(operation) if prim in _INDICES else OwnKernel(operation)
+        kind = CheckedKernel if prim in _INDICES else FlatKernel if _is_flat(operation) else OwnKernel
+        return kind(operation)
     if prim not in eval_rule:
         raise InternalError(f"{prim.name} has no eval rule")
     return eval_rule[prim]
@@ -82,6 +86,13 @@ def enough_of(prim):
     return None
 
 
+def _is_flat(operation):
+    """True for an operator that works element by element on operands of one shape."""
+    out = operation.outs[0]
+    return "elementwise" in operation.prim.traits and all(
+        isinstance(a, AbstractTensor) and a.shape == out.shape for a in operation.abstracts)
+
+
 def is_checked(prim):
     """True for an operator whose eval rule refuses some values, of which kernels know nothing."""
     return prim in _INDICES or "checks" in prim.traits
@@ -90,11 +101,12 @@ def is_checked(prim):
 class OwnKernel:
     """One operator as the library's or generated kernel that `compile` chooses for it.
 
-    What NumPy does as well is ordered at its second call and compiled beside the run, all else is compiled at its first.
+    What NumPy does as well is compiled beside the run once NumPy has taken SPENT seconds with it, so that sizes which change all
+    the time order nothing; all else is compiled at its first call.
     """
 
     def __init__(self, operation):
-        self.operation, self.compiled, self.order, self.called = operation, None, None, False
+        self.operation, self.compiled, self.order, self.spent = operation, None, None, 0.0
 
     def compile(self):
         """The operator as a Compiled graph."""
@@ -104,17 +116,41 @@ class OwnKernel:
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
             if config.compile_beside and not config.repeatable and self.operation.prim not in _LIBRARY and self.is_awaited():
-                return eval_rule[self.operation.prim](*arrays, **attrs)
+                return self.by_numpy(arrays, attrs)
             self.compiled = self.compile() if self.order is None else self.order.result()
         values = self.compiled.run(arrays)
         return tuple(values) if self.operation.several else values[0]
 
+    def by_numpy(self, arrays, attrs):
+        """The operator by its eval rule, whose time of this thread counts."""
+        start = time.thread_time()
+        out = eval_rule[self.operation.prim](*arrays, **attrs)
+        self.spent += time.thread_time() - start
+        return out
+
     def is_awaited(self):
         """True until the kernel that is made beside the run is there."""
-        if self.called and self.order is None:
+        if self.spent >= SPENT and self.order is None:
             self.order = compile_beside(self.compile)
-        self.called = True
         return self.order is None or not self.order.is_ready
+
+
+class FlatKernel:
+    """An operator that works element by element, for arrays of one shape: one kernel of a row of n elements serves all."""
+    _of_rows: ClassVar[dict] = {}                            # {(operator, dtypes, attributes): the OwnKernel of such a row}
+
+    def __init__(self, operation):
+        prim, n = operation.prim, Symbol("n")
+        key = prim, tuple([a.dtype for a in operation.abstracts]), repr(operation.attrs)
+        if key not in self._of_rows:
+            row = copy.copy(operation)
+            row.abstracts = tuple([AbstractTensor(a.dtype, (n.dim,)) for a in operation.abstracts])
+            row.outs = tuple([AbstractTensor(out.dtype, (n.dim,)) for out in operation.outs])
+            self._of_rows[key] = OwnKernel(row)
+        self.of_rows = self._of_rows[key]
+
+    def __call__(self, *arrays, **attrs):
+        return self.of_rows(*[a.reshape(-1) for a in arrays], **attrs).reshape(arrays[0].shape)
 
 
 class CheckedKernel(OwnKernel):

@@ -22,7 +22,7 @@ from ..common.tensor import Parameter, Tensor
 from ..common.threads import KEY, ThreadState
 from ..compile import short_plan
 from ..compile.executable import Arenas
-from ..mindir.primitive import PRIMITIVES, Primitive, eval_rule
+from ..mindir.primitive import PRIMITIVES, Planned, Primitive, eval_rule
 from ..ops import methods as tensor_methods
 from ..ops.define import promote_operands, to_float
 from .kernels import enough_of
@@ -35,9 +35,9 @@ _WORTH_RELEASING = 1 << 12                       # elements from which on other 
 _NEVER = 1 << 62
 # plans of operators (native_plans.py, plans.py): their words, and the numbers that stand in them
 OPLAN = ("COUNT", "NAMED", "MASK", "KEYS", "FUNCTION", "KERNEL", "CALLS", "HOT", "BACKWARD", "RECORD", "GIVEN")
-FORMS = {"A_TENSOR": 1, "AN_INT": 2, "A_FLOAT": 3, "AN_OBJECT": 4, "SOME_INTS": 5, "A_TEXT": 6,
-         "AN_ARGUMENT": 7, "A_RESULT": 8, "INPUT_NUMBER": 9, "RESULT_NUMBER": 10, "AN_OPERAND": 11,
-         "OPLANS": 256, "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56}
+FORMS = {"A_TENSOR": 1, "AN_INT": 2, "A_FLOAT": 3, "AN_OBJECT": 4, "SOME_VALUES": 5, "A_TEXT": 6,
+         "AN_ARGUMENT": 7, "A_RESULT": 8, "INPUT_NUMBER": 9, "RESULT_NUMBER": 10, "AN_OPERAND": 11, "A_SLICE": 12,
+         "MOST_ARGUMENTS": 16, "SPREAD": 0x1e3779b97f4a7c15, "TOP": 56, "TOP_OF_FUNCTIONS": 54}
 _lock = new_lock()
 
 
@@ -57,10 +57,11 @@ class Installed:
         """How many calls machine code has made by plans of operators."""
         return int(self.module.table[self.module.offset["PLANNED"]])
 
-    def teach(self, function):
-        """Machine code hands to `function` what it does not know of operators."""
-        self.taught = function, Primitive.__call__
-        self.module.set("CALL", id(function))
+    def teach(self, call, call_function):
+        """Machine code hands to `call` what it does not know of operators, to `call_function` what it does not of functions."""
+        self.taught = call, call_function
+        self.module.set("CALL", id(call))
+        self.module.set("CALL_FUNCTION", id(call_function))
 
 
 def install_calls(owner):
@@ -96,16 +97,16 @@ def install():
     slots = [layouts.slots_of(*each) for each in (
         (Tensor, ("host_array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
         (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__),
-        (Primitive, ("native", "plans")),
+        (Primitive, ("native", "plans")), (Planned, ("plans",)),
         (Arenas, Arenas.__slots__), (short_plan.HasPlans, ("plans",)))]
     if any(found is None for found in slots):
         return None
-    tensor, thread, tape, entry, native, arenas, plans = slots
+    tensor, thread, tape, entry, native, function, arenas, plans = slots
     constants = {
         **constants, "ARRAY": tensor["host_array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
         "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
         "COUNT": tape["count"], "NAMED": tape["named"], "USED": tape["used"], "NATIVE": native["native"],
-        "PLANS_OF": native["plans"],
+        "PLANS_OF": native["plans"], "PLANS_OF_FUNCTION": function["plans"],
         **{f"ENTRY_{name.upper()}": offset for name, offset in entry.items()},
         "OP_FORWARD": 0, "OP_REFLECTED": 8, "OP_INPUTS": 16, "OP_PLANS": 24, "OP_ROWS": 32, "ROW": 8 * _ROW,
         **{f"ROW_{name}": 8 * i for i, name in enumerate(("IN", "OUT", "LOOP", "DATA", "FORM", "STEP", "MADE", "LIMIT",
@@ -130,18 +131,22 @@ def install():
         for name, (offset, prim, reflected) in methods.items())
     words = {**dict.fromkeys(("TENSOR", "PARAMETER", "NDARRAY", "FLOAT", "INT", "NONE", "KEY", "NEW_ARRAY", "TAPE", "ENTRY",
                               "CALL", "COMPILED", "TRUE", "OUTSIDE", "METHOD", "EXCEPTION", "TUPLE",
-                              "PLANNED", "TEXT"), 1),
+                              "LIST", "SLICE", "PLANNED", "TEXT", "CALL_FUNCTION"), 1),
              "OPERATORS": size * len(prims), "PLANS": _PLANS * len(prims)}
     module = LowModule(text, constants, words, "eager")
     for name, thing in dict(TENSOR=Tensor, PARAMETER=Parameter, NDARRAY=np.ndarray, FLOAT=float, INT=int, NONE=None, KEY=KEY,
                             TAPE=Tape, ENTRY=Entry, CALL=Primitive.__call__, TRUE=True, OUTSIDE=-1, METHOD=types.MethodType,
-                            EXCEPTION=Exception, TUPLE=tuple, TEXT=str).items():
+                            EXCEPTION=Exception, TUPLE=tuple, LIST=list, SLICE=slice, TEXT=str,
+                            CALL_FUNCTION=Planned.__call__).items():
         module.set(name, id(thing))
     module.set("NEW_ARRAY", new_array)
     for i, prim in enumerate(prims):
         start = module.offset["OPERATORS"] + i * size
         module.table[start:start + _HEAD] = 0, 0, len(prim.inputs), module.word("PLANS") + 8 * _PLANS * i, 0
-    module.keep = [Primitive.__call__]
+    module.keep = [Primitive.__call__, Planned.__call__]
+    setattr(Planned, "__call__", layouts.method_descriptor(
+        Planned, "__call__", module.address("call_function"), layouts.VARARGS_FAST | layouts.KEYWORDS,
+        "($self, /, *args, **attrs)"))
     setattr(Primitive, "__call__", layouts.method_descriptor(
         Primitive, "__call__", module.address("call_primitive"), layouts.VARARGS_FAST | layouts.KEYWORDS,
         "($self, /, *args, **attrs)"))

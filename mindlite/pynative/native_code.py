@@ -446,7 +446,7 @@ def call_primitive(self, args, count, names):
     if slots != 0 and slots != this.NONE:
         state = _thread()
         if state != 0:
-            made = _operate_by_plan(api.PyLong_AsVoidPtr(slots), state, args, count, names)
+            made = _operate_by_plan(api.PyLong_AsVoidPtr(slots), at.TOP, state, args, count, names)
             if made != 0 or api.PyErr_Occurred() != 0:
                 return made
     return _whole_by_python(this.CALL, self, args, count, names)

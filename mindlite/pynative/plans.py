@@ -11,6 +11,7 @@ is never held up by many of them at once, and only counts decide: a program that
 """
 import collections
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +30,13 @@ from .beside import compile_beside
 from .interpreter import interpreter, wrap
 from .kernels import Compiled, OwnKernel, is_checked, single_node
 from .tape import paused
-from .views import link
+from .views import link, view_maker
 
-A_TENSOR, AN_INT, A_FLOAT, AN_OBJECT, SOME_INTS, A_TEXT = (native.FORMS[n] for n in (
-    "A_TENSOR", "AN_INT", "A_FLOAT", "AN_OBJECT", "SOME_INTS", "A_TEXT"))
-OPLANS, MOST_ARGUMENTS = native.FORMS["OPLANS"], native.FORMS["MOST_ARGUMENTS"]
+A_TENSOR, AN_INT, A_FLOAT, AN_OBJECT, SOME_VALUES, A_TEXT, A_SLICE = (native.FORMS[n] for n in (
+    "A_TENSOR", "AN_INT", "A_FLOAT", "AN_OBJECT", "SOME_VALUES", "A_TEXT", "A_SLICE"))
+ARGUMENT, RESULT, OBJECT, INPUT_NUMBER, RESULT_NUMBER = (native.FORMS[name] for name in (
+    "AN_ARGUMENT", "A_RESULT", "AN_OBJECT", "INPUT_NUMBER", "RESULT_NUMBER"))
+MOST_ARGUMENTS, TOP = native.FORMS["MOST_ARGUMENTS"], native.FORMS["TOP"]
 (COUNT, NAMED, MASK, KEYS, FUNCTION, KERNEL, CALLS, HOT, BACKWARD, RECORD, GIVEN) = range(len(native.OPLAN))
 OFTEN, OFTEN_FOR_COMPOSITES = 1000, 200          # calls after which a kernel is worth its compilation
 PAUSE = 5000                                     # calls by plans between two compilations that are not beside the run
@@ -41,7 +44,7 @@ AGAIN = 50                                       # calls of a plan until it is l
 TRIES = 16                                       # plans of one operation, of which each may have taken another's place
 NEVER = 1 << 62
 _WORD = (1 << 64) - 1
-_IDENTIFIED = (type(None), bool, dt.DType)       # arguments that are the same only if they are one object
+_IDENTIFIED = (type(None), bool, dt.DType, type(...))       # arguments that are the same only if they are one object
 _lock = new_lock()
 
 
@@ -58,12 +61,12 @@ class OperatorPlan:
 
 
 class Plans:
-    """The plans of one operator: a table of addresses, and what stands at them."""
+    """The plans of one operator or function (owner): a table of 2 ** (64 - top) addresses, and what stands at them."""
 
-    def __init__(self, prim):
-        self.table = np.zeros(OPLANS, np.int64)
+    def __init__(self, owner, top=TOP):
+        self.table, self.top = np.zeros(1 << 64 - top, np.int64), top
         self.held: dict = {}
-        prim.plans = int(self.table.ctypes.data)             # from here on machine code looks there
+        owner.plans = int(self.table.ctypes.data)            # from here on machine code looks there
 
     def put(self, slot, plan):
         """A plan takes the place of another one, which a call that is under way may still read."""
@@ -73,8 +76,13 @@ class Plans:
         self.table[slot] = plan.words.ctypes.data
 
 
+def plans_of(owner, top=TOP):
+    """The Plans of an operator or a function."""
+    return _plans.get(owner) or _plans.setdefault(owner, Plans(owner, top))
+
+
 _former: collections.deque = collections.deque(maxlen=4096)
-_plans: dict = {}                                # {primitive: Plans}
+_plans: dict = {}                                # {primitive or Planned: Plans}
 _compiled_at = [-PAUSE]                          # how many calls by plans there had been at the last compilation
 
 
@@ -104,108 +112,125 @@ def call_and_learn(prim, *args, **attrs):
 
 # ---------------------------------------------------------------- the words of a plan
 
-def key_of(value):
-    """(the words that say what an argument must be, how it counts in the hash). raises : Unplanned"""
-    if isinstance(value, Tensor):
-        if type(value) not in (Tensor, Parameter) or type(value.host_array) is not np.ndarray:
-            raise Unplanned("a Tensor of another class or device")
-        array = value.host_array
-        return [A_TENSOR, id(type(value)), id(array.dtype), array.ndim, *array.shape], ("tensor", array)
-    if type(value) is int:
-        if not -1 << 63 <= value < 1 << 63:
-            raise Unplanned("a large number")
-        return [AN_INT, value], ("number", value)
-    if type(value) is float:
-        bits = int(np.float64(value).view(np.int64))
-        return [A_FLOAT, bits], ("number", bits)
-    if type(value) is tuple:
-        if all(type(item) is int and -1 << 63 <= item < 1 << 63 for item in value):
-            return [SOME_INTS, len(value), *value], ("tuple", value)
-        raise Unplanned("a tuple of other things than numbers")
-    if type(value) is str:
-        return [A_TEXT, id(value)], ("text", value)
-    if isinstance(value, _IDENTIFIED):
-        return [AN_OBJECT, id(value)], ("object", value)
-    raise Unplanned(f"an argument of class {type(value).__name__}")
+class Signature:
+    """What a call was given. words: the keys of its arguments; parts: the numbers that they are in the hash; tensors: the Tensors
+    among them, those in tuples and lists too; kept: what is known by its address. raises : Unplanned"""
 
+    def __init__(self, given, named):
+        self.words: list[int] = []
+        self.tensors: list[Tensor] = []
+        self.kept: list[Any] = list(named)
+        self.count, self.named = len(given), len(named)
+        self.parts = [self.count + self.named]
+        if self.count + self.named > MOST_ARGUMENTS:
+            raise Unplanned("many arguments")
+        for value in (*given, *named.values()):
+            if type(value) in (tuple, list):
+                self.words += SOME_VALUES, id(type(value)), len(value)
+                self.parts.append(len(value))
+                for item in value:
+                    self.enter(item)
+            else:
+                self.enter(value)
+        if len(self.tensors) > MOST_ARGUMENTS:
+            raise Unplanned("many Tensors")
+        tape = here.state.tapes[0] if here.state.tapes else None
+        self.mask = 0 if tape is None else sum([1 << i for i, t in enumerate(self.tensors) if tape.number(t) is not None])
+        self.keys = np.array(self.words, np.int64)
 
-def slot_of(kinds, mask):
-    """The slot of a plan in the table: as `_hash_of` in native_plans.py."""
-    mixed = len(kinds)
-    for kind, value in kinds:
-        if kind == "tensor":
-            mixed = mixed * 31 + value.ndim
-            for size in value.shape:
-                mixed = mixed * 31 + size & _WORD
-            mixed = mixed * 31 + (id(value.dtype) >> 4)
-        elif kind == "tuple":
-            for item in value:
-                mixed = mixed * 31 + item & _WORD
-        elif kind != "text":
-            mixed = mixed * 31 + (value if kind == "number" else id(value) >> 4)
-        mixed &= _WORD
-    return (((mixed | 1) * 31 + mask) * native.FORMS["SPREAD"] & _WORD) >> native.FORMS["TOP"]
+    def enter(self, value):
+        """A value that is no tuple or list."""
+        if isinstance(value, Tensor):
+            if type(value) not in (Tensor, Parameter) or type(value.host_array) is not np.ndarray:
+                raise Unplanned("a Tensor of another class or device")
+            array = value.host_array
+            self.tensors.append(value)
+            self.kept.append(array.dtype)
+            self.words += A_TENSOR, id(type(value)), id(array.dtype), array.ndim, *array.shape
+            self.parts += array.ndim, *array.shape, id(array.dtype) >> 4
+        elif type(value) is slice:
+            self.words.append(A_SLICE)
+            for end in (value.start, value.stop, value.step):
+                if end is not None and type(end) is not int:
+                    raise Unplanned("a slice of other things than numbers")
+                self.enter(end)
+        elif type(value) is int:
+            if not -1 << 63 <= value < 1 << 63:
+                raise Unplanned("a large number")
+            self.words += AN_INT, value
+            self.parts.append(value)
+        elif type(value) is float:
+            bits = int(np.float64(value).view(np.int64))
+            self.words += A_FLOAT, bits
+            self.parts.append(bits)
+        elif type(value) is str:
+            self.words += A_TEXT, id(value)
+            self.kept.append(value)
+        elif isinstance(value, _IDENTIFIED):
+            self.words += AN_OBJECT, id(value)
+            self.parts.append(id(value) >> 4)
+            self.kept.append(value)
+        else:
+            raise Unplanned(f"an argument of class {type(value).__name__}")
+
+    def slot(self, top=TOP):
+        """The place of a plan in the table: as `_hash_of` in native_plans.py."""
+        mixed = self.parts[0]
+        for part in self.parts[1:]:
+            mixed = mixed * 31 + part & _WORD
+        return (((mixed | 1) * 31 + self.mask) * native.FORMS["SPREAD"] & _WORD) >> top
+
+    def head(self, function, backward, record, hot):
+        """The words of a plan of this signature, with no kernel."""
+        names = map(id, self.kept[:self.named])
+        return np.array([self.count, self.named, self.mask, self.keys.ctypes.data, id(function), 0, 0, hot,
+                         id(backward) if backward else 0, record.ctypes.data, len(self.tensors), *names], np.int64)
 
 
 def learn(operation, given, named, args, attrs):
     """Leave a plan for the call prim(*given, **named), which is operation(*args, **attrs). raises : Unplanned"""
     prim = operation.prim
-    if not prim.traits.isdisjoint(("effect", "random", "assign")) or len(given) + len(named) > MOST_ARGUMENTS:
-        raise Unplanned("it does more than compute, or takes many arguments")
-    if any(isinstance(value, Tensor) for value in named.values()):
-        raise Unplanned("a Tensor by name")
-    tensors = [(index, value) for index, value in enumerate(given) if isinstance(value, Tensor)]
+    if not prim.traits.isdisjoint(("effect", "random", "assign")):
+        raise Unplanned("it does more than compute")
+    signature = Signature(given, named)
     used = [a for a in args if isinstance(a, Tensor)]
-    if not tensors and "creation" not in prim.traits:
+    if not signature.tensors and "creation" not in prim.traits:
         raise Unplanned("no Tensor among its operands")
-    if len(used) != len(tensors) or any(a is not value for a, (_, value) in zip(used, tensors)):
+    if len(used) != len(signature.tensors) or any(a is not b for a, b in zip(used, signature.tensors)):
         raise Unplanned("its operands are not those that were given")
-    words, kinds = [], []
-    for value in (*given, *named.values()):
-        key, kind = key_of(value)
-        words += key
-        kinds.append(kind)
-    tape = here.state.tapes[0] if here.state.tapes else None
-    numbers = [tape.number(value) if tape is not None and isinstance(value, Tensor) else None for value in given]
-    mask = sum(1 << index for index, number in enumerate(numbers) if number is not None)
-    slot, keys = slot_of(kinds, mask), np.array(words, np.int64)
+    slot = signature.slot()
     with _lock:
-        plans = _plans.get(prim) or _plans.setdefault(prim, Plans(prim))
+        plans = plans_of(prim)
         found = plans.held.get(slot)
         if found is not None and found.operation is operation and found.words[CALLS] >= found.words[HOT]:
             consider_kernel(found, args)
             return
         operation.plans += 1
-        indices = [index for index, _ in tensors]
         function = function_of(operation, args, attrs)
-        backward, record, kept = recorded(operation, args, tensors, mask)
-        names = list(named)
-        head = [len(given), len(named), mask, keys.ctypes.data, id(function), 0, 0,
-                OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN, id(backward) if backward else 0,
-                record.ctypes.data, len(indices), *indices, *map(id, names)]
-        plans.put(slot, OperatorPlan(operation, np.array(head, np.int64), keys, record,
-                                     (function, backward, kept, given_objects(given, named), names, operation)))
+        backward, record, kept = recorded(operation, args, signature.mask)
+        words = signature.head(function, backward, record, OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN)
+        plans.put(slot, OperatorPlan(operation, words, signature.keys, record,
+                                     (function, backward, kept, signature.kept, operation)))
 
 
-def given_objects(given, named):
-    """What a plan knows by its address, and keeps alive: no Tensors."""
-    return [value for value in (*given, *named.values()) if not isinstance(value, Tensor)], [
-        value.host_array.dtype for value in given if isinstance(value, Tensor)]
-
-
-def recorded(operation, args, tensors, mask):
+def recorded(operation, args, mask):
     """(the Backward, the words of an entry, what these keep alive) where operands are numbered; (None, [0], None) elsewhere."""
-    nothing = None, np.zeros(1, np.int64), None
-    if not mask or not operation.differentiable:
-        return nothing
-    positions = iter([index for index, _ in tensors])
-    index_of = {i: next(positions) for i, a in enumerate(args) if isinstance(a, Tensor)}
-    wrt = tuple([i for i, index in index_of.items() if mask >> index & 1 and args[i].host_array.dtype.kind != "b"])
-    if not wrt:
-        return nothing
-    backward = operation.backward(wrt)
-    if not backward.wrt:
-        return nothing
+    index_of = {i: n for n, i in enumerate(i for i, a in enumerate(args) if isinstance(a, Tensor))}
+    wrt = tuple([i for i, place in index_of.items() if mask >> place & 1 and args[i].host_array.dtype.kind != "b"])
+    return words_of_entry(operation, args, index_of, wrt)
+
+
+def recorded_inputs(operation, signature):
+    """`recorded`, of an operation whose operands are the Tensors of a signature."""
+    wrt = tuple([i for i, a in enumerate(operation.abstracts) if signature.mask >> i & 1 and a.dtype.kind != "b"])
+    return words_of_entry(operation, (), {i: i for i in range(len(operation.abstracts))}, wrt)
+
+
+def words_of_entry(operation, args, index_of, wrt):
+    """As `recorded`. index_of: {number of an operand: which of the Tensors it is}; wrt: the operands that get a gradient"""
+    backward = operation.backward(wrt) if wrt and operation.differentiable else None
+    if backward is None or not backward.wrt:
+        return None, np.zeros(1, np.int64), None
     kept, saved = [], []
     for kind, i in backward.saved:
         if kind == "out":
@@ -227,6 +252,8 @@ def function_of(operation, args, attrs):
         rest = args[1:]
         if any(isinstance(a, Tensor) for a in rest):
             raise Unplanned("a view whose index is a Tensor")
+        if not rest:
+            return view_maker(((prim, rest, attrs),))
 
         def view(tensor):
             made = wrap(compute(tensor.host_array, *rest, **attrs))
@@ -260,14 +287,21 @@ def function_of(operation, args, attrs):
 
 # ---------------------------------------------------------------- kernels
 
+def may_compile():
+    """True if the last compilation that was not beside the run is long ago; from here on that was this one."""
+    calls = native.installed.planned()
+    if calls - _compiled_at[0] < PAUSE:
+        return False
+    _compiled_at[0] = calls
+    return True
+
+
 def consider_kernel(plan, args):
     """The calls of a plan have become many: give it a kernel, now or later, if there is one."""
-    calls = native.installed.planned()
     if config.repeatable or not has_kernel(plan.operation, args):          # a kernel's bits may differ from those before it
         plan.words[HOT] = NEVER
         return
-    if plan.order is None and (config.compile_beside or calls - _compiled_at[0] >= PAUSE):
-        _compiled_at[0] = calls
+    if plan.order is None and (config.compile_beside or may_compile()):
         plan.order = compile_beside(functools.partial(compiled_of, plan.operation))
     if plan.order is None or not plan.order.is_ready:
         plan.words[HOT] = plan.words[CALLS] + AGAIN
@@ -333,7 +367,3 @@ class OperatorKernel:
     def fail(self, *given):
         """Raise what the run says went wrong."""
         raise self.known.failure()
-
-
-if native.installed is not None:
-    native.installed.teach(call_and_learn)

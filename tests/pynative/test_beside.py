@@ -128,13 +128,33 @@ def test_an_operator_that_is_called_often_gets_its_kernel_from_the_thread(in_the
     assert in_the_thread and threading.get_ident() not in in_the_thread
 
 
-def test_a_large_operator_runs_by_numpy_until_its_kernel_is_there(in_the_thread):
+def test_a_large_operator_runs_by_numpy_until_its_kernel_is_there(in_the_thread, monkeypatch):
+    monkeypatch.setattr(kernels, "SPENT", 0.0)
     x = tensor(67, 1024)
     wanted = ops.softmax(x, -1).asnumpy()
     for _ in range(4):
         np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), wanted, rtol=1e-5)
         beside.compiler.wait()
     assert in_the_thread and threading.get_ident() not in in_the_thread
+
+
+def test_sizes_that_come_seldom_order_no_kernel(in_the_thread):
+    for rows in range(60, 66):
+        for _ in range(2):
+            ops.softmax(tensor(rows, 1024), -1)
+    beside.compiler.wait()
+    assert not in_the_thread
+
+
+def test_elementwise_operators_of_all_shapes_share_a_kernel(in_the_thread, monkeypatch):
+    monkeypatch.setattr(kernels, "SPENT", 0.0)
+    before = len(kernels.FlatKernel._of_rows)
+    for shape in ((67, 1031), (1031, 71), (5, 7, 2003), (67, 1031)):
+        x = tensor(*shape)
+        np.testing.assert_allclose(ops.erfc(x).asnumpy(), 1 - ops.erf(x).asnumpy(), rtol=1e-4, atol=1e-5)
+        beside.compiler.wait()
+        assert ops.erfc(x).shape == shape
+    assert in_the_thread and len(kernels.FlatKernel._of_rows) <= before + 2
 
 
 def test_an_order_that_fails_raises_where_its_result_is_asked_for(in_the_thread):

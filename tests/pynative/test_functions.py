@@ -1,0 +1,203 @@
+"""Functions that eager mode has plans of (`planned`): what a plan gives is what the function gave the first time.
+
+Every planned function of ops has a call in CALLS; it runs as Python, by its plan, recorded, and with other elements.
+"""
+import gc
+import inspect
+import weakref
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, ops
+from mindlite.common.config import config
+from mindlite.common.errors import OperandIndexError
+from mindlite.mindir.primitive import Planned
+from mindlite.pynative import native, plans
+
+pytestmark = pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
+CALLS = {
+    "{}(x)": """deg2rad rad2deg fast_gelu frac gelu glu hardtanh isneginf isposinf selu sinc softmin softmax log_softmax
+        celu signbit
+        all any amax amin argmax argmin mean sum prod std_mean max min std var var_mean count_nonzero nansum nanmean median
+        matrix_norm vector_norm norm l2_normalize ptp trace flatten diagonal tril triu squeeze argsort sort unbind
+        unstack nan_to_num
+        logsumexp pdist t hardswish""",
+    "{}(x, y)": """copysign div divide div_no_nan fmax fmin heaviside isclose logaddexp2 squared_difference xdivy xlogy
+        binary_cross_entropy_with_logits soft_margin_loss huber_loss smooth_l1_loss mse_loss l1_loss kl_div
+        pairwise_distance dist
+        vecdot cosine_similarity softmax_cross_entropy_with_logits kron cdist""",
+    "{}(p, q)": "float_power pow binary_cross_entropy", "{}(x, y, z)": "lerp addcmul",
+    "{}(x, y, p)": "addcdiv gaussian_nll_loss",
+    "{}(x, w)": "mm matmul", "{}(x, v)": "dense linear inner",
+    "{}(x, x, x)": "scaled_dot_product_attention triplet_margin_loss",
+    "{}((x, y))": "concat cat stack hstack vstack dstack column_stack",
+    "{}(x, 1)": "cumsum cumprod cummax cummin logcumsumexp unsqueeze",
+    "{}(x, 2)": "split chunk tensor_split topk", "{}(x, 0, 1)": "swapaxes swapdims moveaxis movedim",
+    "{}(picture, 2)": "pixel_shuffle", "{}(picture, 3)": "adaptive_avg_pool2d", "{}(picture, kernel)": "conv2d",
+    "{}(picture, 2, 2)": "avg_pool2d max_pool2d", "{}(s)": "cholesky det slogdet logdet", "{}(s, x.T)": "solve matrix_solve",
+    "{}(x, i)": "cross_entropy nll_loss", "{}(x, i, 0)": "gather", "{}(x, 0, i)": "index_select",
+    "{}(x, 1, e)": "gather_elements gather_d",
+    "{}(i, x)": "embedding"}
+OTHERS = {
+    "addmm": "addmm(x, x, w)", "addmv": "addmv(x[:, 0], x, x[0])", "addr": "addr(x, x[:, 0], x[0])", "bmm": "bmm(b, b)",
+    "baddbmm": "baddbmm(b, b, b)", "addbmm": "addbmm(w, b, b)", "clip_by_value": "clip_by_value(x, -0.5, 0.5)",
+    "clip": "clip(x, -0.5, 0.5)", "row_stack": "row_stack((x, y))", "clamp": "clamp(x, -0.5, 0.5)",
+    "logit": "logit(p / 4)", "prelu": "prelu(x, x[0, :1])", "round": "round(x)",
+    "softshrink": "softshrink(x)", "swiglu": "swiglu(x)", "threshold": "threshold(x, 0.1, 20.0)",
+    "bias_add": "bias_add(x, x[0])", "cosine_embedding_loss": "cosine_embedding_loss(x, y, sign(x[:, 0]))",
+    "hinge_embedding_loss": "hinge_embedding_loss(x, sign(y))", "margin_ranking_loss": "margin_ranking_loss(x, y, sign(z))",
+    "poisson_nll_loss": "poisson_nll_loss(x, p)", "expand_dims": "expand_dims(x, 1)", "permute": "permute(b, (2, 0, 1))",
+    "narrow": "narrow(x, 1, 1, 2)", "strided_slice": "strided_slice(x, (0, 1), (3, 5), (1, 2))", "dot": "dot(x[0], y[0])",
+    "outer": "outer(x[0], y[1])", "mv": "mv(x, y[0])", "tile": "tile(x, (2, 3))",
+    "repeat_interleave": "repeat_interleave(x, 2, 1)",
+    "flip": "flip(x, (1,))", "roll": "roll(x, 2, 1)", "pad": "pad(x, (1, 2))", "group_norm": "group_norm(picture, 2)",
+    "layer_norm": "layer_norm(x, (6,), x[0], y[0])", "rms_norm": "rms_norm(x, p[0])",
+    "masked_fill": "masked_fill(x, y > 0, 0.5)",
+    "index_add": "index_add(x, i, y, 0)", "one_hot": "one_hot(i, 5)", "einsum": "einsum('ij,kj->ik', x, y)",
+    "tensor_scatter_add": "tensor_scatter_add(x, i[:, None], y)",
+    "tensor_scatter_update": "tensor_scatter_update(x, j[:, None], y)",
+    "tensor_scatter_elements": "tensor_scatter_elements(x, e, y, 1, 'add')", "index_fill": "index_fill(x, 0, i, 0.5)",
+    "masked_scatter": "masked_scatter(x, y > 0, z)", "conv1d": "conv1d(b, b[:, :, :2])", "avg_pool1d": "avg_pool1d(b, 2, 2)",
+    "interpolate": "interpolate(picture, (8, 8))", "pixel_unshuffle": "pixel_unshuffle(picture, 2)", "getitem": "x[1:3, ::2]",
+    "unfold": "unfold(picture, 2)", "reverse_sequence": "reverse_sequence(x, i, 1, 0)"}
+
+
+def planned():
+    """{name: function} of the planned functions of ops."""
+    return {name: f for name, f in vars(ops).items() if inspect.isfunction(f) and any(
+        isinstance(cell.cell_contents, Planned) for cell in (f.__closure__ or ()))}
+
+
+TEXTS = {name: form.format(name) for form, names in CALLS.items() for name in names.split() if name in planned()}
+TEXTS |= {name: text for name, text in OTHERS.items() if name == "getitem" or name in planned()}
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Kernels come at the third call, compiled at once."""
+    monkeypatch.setattr(plans, "OFTEN_FOR_COMPOSITES", 3)
+    monkeypatch.setattr(plans, "PAUSE", 0)
+    monkeypatch.setattr(config, "compile_beside", False)
+
+
+def operands(seed):
+    """{name: Tensor} of texts."""
+    rng = np.random.default_rng(seed)
+
+    def normal(*shape):
+        return Tensor(rng.standard_normal(shape).astype(np.float32))
+    a = rng.standard_normal((6, 6)).astype(np.float32)
+    made = {"x": normal(4, 6), "y": normal(4, 6), "z": normal(4, 6), "w": normal(6, 6), "v": normal(6, 6), "b": normal(6,
+    6, 6),
+            "picture": normal(2, 4, 6, 6), "kernel": normal(3, 4, 3, 3), "s": Tensor(a @ a.T + 6 * np.eye(6,
+        dtype=np.float32)),
+            "i": Tensor(rng.integers(0, 4, 4)), "j": Tensor(rng.permutation(4)), "e": Tensor(rng.integers(0, 6, (4, 6)))}
+    for name in "pq":
+        made[name] = Tensor(rng.uniform(0.1, 0.9, (4, 6)).astype(np.float32))
+    return made
+
+
+def function_of(text):
+    """(the function of Tensors that a text is, their names)."""
+    names = [name for name in operands(0) if name in compile(text, "text", "eval").co_names]
+    scope = {name: getattr(ops, name) for name in dir(ops) if not name.startswith("_")}
+    return eval(f"lambda {', '.join(names)}: {text}", scope), names
+
+
+def results(value):
+    """The arrays of what a function gave."""
+    return [part.asnumpy() for part in (value if isinstance(value, (tuple, list)) else (value,))]
+
+
+def close(found, wanted):
+    """Fused arithmetic differs in the last places."""
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+
+
+def test_every_planned_function_has_a_call():
+    assert not sorted(planned().keys() - TEXTS.keys())
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_a_plan_gives_what_the_function_gave(name):
+    function, names = function_of(TEXTS[name])
+    given, others = [[operands(seed)[n] for n in names] for seed in (1, 2)]
+    wanted, of_others = results(function(*given)), results(function(*others))
+    for _ in range(6):
+        close(results(function(*given)), wanted)
+        close(results(function(*others)), of_others)
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_a_plan_has_the_gradient_of_the_function(name):
+    function, names = function_of(TEXTS[name])
+    given = [operands(1)[n] for n in names]
+    floats = tuple(i for i, t in enumerate(given) if t.dtype.kind == "f")
+
+    def loss(*args):
+        out = function(*args)
+        total = 0.0
+        for part in out if isinstance(out, (tuple, list)) else (out,):
+            if part.dtype.kind == "f":
+                total = total + (part * ops.cos(part * 0.3 + 1.0)).sum()
+        return total
+    if not isinstance(loss(*given), Tensor):
+        return
+    wanted = results(ms.grad(loss, floats)(*given))
+    for _ in range(5):
+        close(results(ms.grad(loss, floats)(*given)), wanted)
+
+
+def test_a_kernel_of_a_function_refuses_indices_that_are_outside():
+    x, i = Tensor(np.ones((3, 7), np.float32)), Tensor(np.array([0, 2, 1]))
+    calls = {"cross_entropy": lambda i: ops.cross_entropy(x, i), "index": lambda i: x[i], "gather": lambda i: ops.gather(x,
+    i, 0),
+             "pick": lambda i: x[i, i], "add": lambda i: ops.index_add(x, i, x, 0)}
+    for name, call in calls.items():
+        for _ in range(6):
+            wanted = call(i).asnumpy()
+        for wrong in (Tensor(np.array([0, 2, 7])), Tensor(np.array([0, -8, 1]))):
+            with pytest.raises(OperandIndexError, match="outside"):
+                call(wrong)
+        np.testing.assert_array_equal(call(i).asnumpy(), wanted, err_msg=name)
+
+
+def test_what_a_plan_makes_of_slices_are_views():
+    x = Tensor(np.zeros((4, 5), np.float32))
+    for _ in range(5):
+        row, (left, right) = x[1:3, 1], ops.split(x, (2, 3), 1)
+        row[0] = 7.0
+        right[3] = 5.0
+        assert x.asnumpy()[1, 1] == 7 and left.asnumpy()[1, 1] == 7 and (x.asnumpy()[3, 2:] == 5).all()
+        x[...] = 0.0
+        assert not row.asnumpy().any() and not right.asnumpy().any()
+
+
+@pytest.mark.parametrize("first, second", [
+    (lambda x: x[1:3], lambda x: x[1:4]), (lambda x: x[1], lambda x: x[1:2]), (lambda x: x[None], lambda x: x[...]),
+    (lambda x: x[True], lambda x: x[1]), (lambda x: ops.stack((x, x)), lambda x: ops.stack((x, x, x))),
+    (lambda x: ops.cat([x, x]), lambda x: ops.cat((x, x))), (lambda x: x[::-1], lambda x: x[::2]),
+    (lambda x: ops.split(x, 2)[0], lambda x: ops.split(x, (2, 3))[0]), (lambda x: ops.var(x, 1, 1), lambda x: ops.var(x, 1,
+    True))])
+def test_slices_and_items_are_part_of_the_signature(first, second):
+    x = Tensor(np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32))
+    wanted = [f(x).asnumpy() for f in (first, second)]
+    for _ in range(6):
+        for f, value in zip((first, second), wanted):
+            assert f(x).shape == value.shape
+            np.testing.assert_allclose(f(x).asnumpy(), value, rtol=2e-6)
+
+
+def test_a_signature_that_is_left_keeps_no_elements():
+    x = Tensor(np.ones((3, 11), np.float32))
+    ref = weakref.ref(x.asnumpy().base if x.asnumpy().base is not None else x)
+    for _ in range(6):
+        ops.clamp(x, 0.0, 2.0)
+    del x
+    gc.collect()
+    assert ref() is None
