@@ -34,8 +34,6 @@ from .views import link, view_maker
 
 A_TENSOR, AN_INT, A_FLOAT, AN_OBJECT, SOME_VALUES, A_TEXT, A_SLICE = (native.FORMS[n] for n in (
     "A_TENSOR", "AN_INT", "A_FLOAT", "AN_OBJECT", "SOME_VALUES", "A_TEXT", "A_SLICE"))
-ARGUMENT, RESULT, OBJECT, INPUT_NUMBER, RESULT_NUMBER = (native.FORMS[name] for name in (
-    "AN_ARGUMENT", "A_RESULT", "AN_OBJECT", "INPUT_NUMBER", "RESULT_NUMBER"))
 MOST_ARGUMENTS, TOP = native.FORMS["MOST_ARGUMENTS"], native.FORMS["TOP"]
 (COUNT, NAMED, MASK, KEYS, FUNCTION, KERNEL, CALLS, HOT, BACKWARD, RECORD, GIVEN) = range(len(native.OPLAN))
 OFTEN, OFTEN_FOR_COMPOSITES = 1000, 200          # calls after which a kernel is worth its compilation
