@@ -30,7 +30,7 @@ from .define import as_operand, cast_to, dtype_of, to_float
 from .elementary import exp, log, log1p, sqrt, tan
 from .gamma_functions import gamma_quantile_slope, igammac
 from .logic import greater, less, where
-from .random import draw_numbers, gumbel, multinomial, philox, rand, shuffle, standard_normal
+from .random import check_deviation, draw_numbers, gumbel, multinomial, philox, rand, shuffle, standard_normal
 from .reduction import argmax
 from .sbp import sbp_rule
 from .sort import nonzero
@@ -246,9 +246,10 @@ def log_normal(x: Tensor, mean: Any = 1.0, std: float = 2.0) -> Tensor:
     x      : float Tensor, of which shape and dtype are taken
     mean, std : float
     out    : Tensor like x
-    raises : DTypeError where x is no float
+    raises : DTypeError where x is no float, ValueRangeError for a negative std
     """
     x = as_operand(x)
+    check_deviation("log_normal", "std", std)
     return _like("log_normal", x, exp(standard_normal(tuple(x.shape)) * std + mean))
 
 

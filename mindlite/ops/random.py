@@ -285,9 +285,17 @@ def normal(shape: Sequence[int], mean: Any, stddev: Any, seed: int | None = None
     shape        : tuple of ints
     mean, stddev : numbers or Tensors, with whose shape `shape` is broadcast; those of float64 make float64
     seed         : None draws from the global stream, a Generator from its own; an int: the same numbers each time
-    raises       : ShapeError for a negative size or shapes that do not broadcast, ArgumentError for another seed
+    raises       : ShapeError for a negative size or shapes that do not broadcast, ArgumentError for another seed,
+                   ValueRangeError for a stddev that is a negative number
     """
+    check_deviation("normal", "stddev", stddev)
     return standard_normal(_parts("normal", shape, mean, stddev), seed) * stddev + mean
+
+
+def check_deviation(operator: str, name: str, value: Any) -> None:
+    """Nothing. raises : ValueRangeError for a negative number; the elements of a Tensor are not looked at"""
+    if isinstance(value, (int, float)) and value < 0:
+        raise ValueRangeError(f"{operator}: {name} is at least 0, not {value}")
 
 
 def _holds(dtype, low, high):

@@ -54,7 +54,7 @@ DIFFERENT = {
         ("read_video", "read_video_timestamps", "VideoDecoder"), "videos are refused by an error"),
     "profiler": {"_ExperimentalConfig": _LATER, "schedule": _LATER},
     "multiprocessing": {"Pool": "it is Python's, which knows its context"},
-    "nn": {"BatchNorm3d": "a layout stands before the dtype, as in BatchNorm2d", "GraphCell": _RATHER},
+    "nn": {"GraphCell": _RATHER},
     "numpy": {"empty_like": _RATHER},
     "ops.operations": {"DynamicShape": _LATER},
     "ops": {"P2POp": _WORLD, "partial": "it is functools.partial", "relu": _RATHER, "DynamicShape": _LATER, "csr_mm": _RATHER,

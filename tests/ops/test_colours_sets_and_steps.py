@@ -407,3 +407,18 @@ def test_rows_that_are_named_twice_are_added(nesterov):
     expected += [np.sign(moved) * np.maximum(np.abs(moved) - rate * 0.2, 0) / (1 + rate * 0.3), squares]
     for ours, wanted in zip(got + more, expected):
         np.testing.assert_allclose(ours, wanted, rtol=1e-4)
+
+
+@pytest.mark.parametrize("draw", [lambda std: ops.normal((2,), 0.0, std), lambda std: ops.log_normal(ops.ones(2), 0.0, std),
+                                  lambda std: mindlite.mint.normal(0.0, std, (2,))])
+def test_a_deviation_is_not_negative(draw):
+    assert draw(0.0).shape == (2,)
+    with pytest.raises(ValueError, match="is at least 0, not -1.0"):
+        draw(-1.0)
+    with pytest.raises(ValueError, match="is at least 0, not -1.0"):
+        jit(lambda: draw(-1.0), fullgraph=True)()
+
+
+def test_the_last_argument_of_batch_normalisation_of_volumes_is_the_dtype():
+    net = mindlite.nn.BatchNorm3d(2, 1e-5, 0.9, True, "ones", "zeros", "zeros", "ones", None, mindlite.float16)
+    assert net.gamma.dtype == mindlite.float16

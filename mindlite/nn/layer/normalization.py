@@ -110,10 +110,16 @@ class BatchNorm3d(_BatchNorm):
     affine : bool: gamma and beta are trained
     gamma_init, beta_init, moving_mean_init, moving_var_init : a name, a number, a Tensor or an Initializer
     use_batch_statistics : bool: always the batch's moments, or never; None: in training
-    data_format : str with the channels on axis 1, as "NCHW"
     dtype : of the Parameters, float32 by default
     """
     ranks = (5,)
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
+                 gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
+                 moving_var_init: Init = "ones", use_batch_statistics: bool | None = None,
+                 dtype: DTypeLike = dt.float32) -> None:
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+                         use_batch_statistics, dtype=dtype)
 
 
 class SyncBatchNorm(_BatchNorm):
