@@ -21,9 +21,9 @@ USAGE = ("train", "test", "all")
 PARTS = ("train", "test", "valid", "all")
 
 
-def grouped(paths: Sequence[str], rows_in: Any, columns: Sequence[str] | None = None) -> Samples:
-    """The rows of several files one after the other, the files in the order of their names."""
-    rows, groups, paths = [], [], sorted(paths)
+def grouped(paths: Sequence[str], rows_in: Any, columns: Sequence[str] | None = None, by_name: bool = True) -> Samples:
+    """The rows of several files one after the other. by_name : the files in the order of their names"""
+    rows, groups, paths = [], [], sorted(paths) if by_name else paths
     for number, path in enumerate(paths):
         found = rows_in(path)
         rows += found
@@ -244,7 +244,7 @@ def SQuADDataset(dataset_dir, usage=None):
             raise BadFileError(f"Invalid data, SQuADDataset API can't read the data file (interface mismatch or no data found). "
                                f"Check file path: {directory}")
         found += [os.path.join(directory, name) for name in paths]
-    return grouped(found, _squad_rows)
+    return grouped(found, _squad_rows, by_name=False)
 
 
 def _squad_rows(path: str) -> list[tuple]:
