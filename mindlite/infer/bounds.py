@@ -81,7 +81,8 @@ def demand_indices(tracer: Builder, name: str, indices: Value, size: Size) -> No
         demand_between(tracer, indices, f"{name}: index", -size, size)
 
 
-def demand_between(tracer: Builder, indices: Value, what: str, low: Size, high: Size, ignored: int | None = None) -> None:
+def demand_between(tracer: Builder, indices: Value, what: str, low: Size | None, high: Size | None,
+                   ignored: int | None = None) -> None:
     """Write the check that all indices lie in [low, high) or equal `ignored`; known ones are checked here.
 
     raises : IndexRangeError
@@ -93,13 +94,14 @@ def demand_between(tracer: Builder, indices: Value, what: str, low: Size, high: 
     indices = tracer.lift(indices)
     with interpreting(tracer):
         wide = widened(indices)
-        holds = less(wide, as_operand(high, wide.dtype))
+        holds = as_operand(True) if high is None else less(wide, as_operand(high, wide.dtype))
         if low is not None and wide.dtype.kind == "i":
             holds = logical_and(holds, greater_equal(wide, as_operand(low, wide.dtype)))
         if ignored is not None and (ignored >= 0 or wide.dtype.kind == "i"):
             holds = logical_or(holds, equal(wide, as_operand(ignored, wide.dtype)))
         holds = tensor_to_scalar(reduce_all(holds, axis=tuple(range(wide.ndim)), keepdims=False))
-    demand(tracer, holds, f"{what} is outside [{low}, {high})", OperandIndexError)
+    refused = f"{what} is less than {low}" if high is None else f"{what} is outside [{low}, {high})"
+    demand(tracer, holds, refused, OperandIndexError)
 
 
 def demand_probabilities(tracer: Builder, x: Value, what: str) -> None:

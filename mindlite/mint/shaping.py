@@ -124,8 +124,8 @@ def tile(input, dims):
 
 @_public
 def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """Each slice along `dim` repeated in place; output_size is torch's."""
-    return ops.repeat_interleave(input, repeats, dim)
+    """Each slice along `dim` repeated in place; repeats: int, or integers [n], one for each slice, whose sum is output_size."""
+    return ops.repeat_interleave(input, repeats, dim, output_size)
 
 
 @_public

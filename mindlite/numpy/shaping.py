@@ -169,12 +169,7 @@ def repeat(a, repeats, axis=None):
     """Each element repeated, along an axis or flat."""
     a = tensor(a)
     a, axis = (ravel(a), 0) if axis is None else (a, axis)
-    if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
-        repeats, = repeats
-    if isinstance(repeats, (list, tuple)):
-        places = np.repeat(np.arange(a.shape[axis]), repeats)
-        return ops.gather(a, Tensor(places), axis)
-    return ops.repeat_interleave(a, repeats if isinstance(repeats, int) else tensor(repeats), axis)
+    return ops.repeat_interleave(a, repeats, axis)
 
 
 def flip(m, axis=None):

@@ -32,7 +32,7 @@ from .stacking import (atleast_1d, atleast_2d, atleast_3d, block_diag, column_st
                        row_stack, tensor_split, vsplit, vstack)
 from .structure import (broadcast_tensors, cat, chunk, concat, expand_dims, flatten, flip, fliplr,
                         flipud, meshgrid, moveaxis, movedim, narrow, pad, permute, ravel,
-                        repeat_interleave, roll, split, squeeze, stack, swapaxes, swapdims, tile,
+                        roll, split, squeeze, stack, swapaxes, swapdims, tile,
                         unbind, unflatten, unsqueeze, unstack)
 from .lookup import (embedding, gather, gather_d, gather_elements, index_add, index_select, scatter_nd,
                      tensor_scatter_add, tensor_scatter_elements, tensor_scatter_update)
@@ -74,6 +74,7 @@ from .patches import affine_grid, fold, grid_sample, padding, unfold
 from .pool3d import avg_pool3d, max_pool3d
 from .resize import crop_and_resize, resize
 from .unpool import lp_pool1d, lp_pool2d, max_unpool1d, max_unpool2d, max_unpool3d
+from .repeats import repeat_interleave
 from .sorted_search import searchsorted, unique_with_pad
 from .scatter import (tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub)
 from .tensor_methods import FUNCTIONS

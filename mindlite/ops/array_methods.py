@@ -1,7 +1,7 @@
 """Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
-from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, segments,
+from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, repeats, segments,
                special, stacking, structure)
 from .basic import broadcast_to, reshape
 from .define import as_operand
@@ -150,7 +150,7 @@ for _name, _function in {
     "expand_dims": structure.expand_dims, "unsqueeze": structure.unsqueeze, "squeeze": structure.squeeze,
     "ravel": structure.ravel, "swapaxes": structure.swapaxes, "swapdims": structure.swapdims,
     "movedim": structure.movedim, "moveaxis": structure.moveaxis, "split": structure.split, "chunk": structure.chunk,
-    "unbind": structure.unbind, "repeat_interleave": structure.repeat_interleave, "repeat": _repeat,
+    "unbind": structure.unbind, "repeat_interleave": repeats.repeat_interleave, "repeat": _repeat,
     "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
     "broadcast_to": broadcast_to, "narrow": structure.narrow, "unflatten": structure.unflatten,
     "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": indexing.gather_nd,

@@ -27,7 +27,8 @@ from .lookup import gather_elements
 from .patches import fold
 from .slicing import take_range
 from .state import identity, shape as shape_of
-from .structure import concat, flip, pad_constant, repeat_interleave, stack
+from .repeats import repeat_interleave
+from .structure import concat, flip, pad_constant, stack
 
 
 def repeat_elements(x: TensorLike, rep: int, axis: int = 0) -> Tensor:

@@ -40,6 +40,8 @@ def refuse_outside(what, indices, low, high, ignored=None):
         outside &= indices != ignored
     if outside.any():
         first = indices[outside].flat[0]
+        if high is None:
+            raise OperandIndexError(f"{what} {first} is less than {low}")
         raise OperandIndexError(f"{what} {first} is outside an axis of size {high}" if low is not None and low == -high else
                               f"{what} {first} is outside {0 if low is None else low}..{high - 1}")
 

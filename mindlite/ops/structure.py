@@ -405,19 +405,8 @@ def tile(input: Tensor, dims: Ints | None) -> Tensor:
 
 
 @planned
-def repeat_interleave(input: Tensor, repeats: Ints, axis: int | None = None) -> Tensor:
-    """Each slice along `axis` repeated in place: [a, b] -> [a, a, b, b].
-
-    input   : Tensor of any dtype
-    repeats : int >= 0, how often, the same for all slices
-    axis    : int, or None for the elements in row-major order, which gives a vector
-    raises  : ValueRangeError for a negative number or an axis outside, ArgumentError for repeats that are no int
-    """
-    if axis is None:
-        input, axis = ravel(input), 0
-    axis = real_axis("repeat_interleave", axis, input.ndim)
-    times: Any
-    times, = _counts("repeat_interleave", (as_size("repeat_interleave", repeats),))
+def repeat_slices(input: Tensor, times: Any, axis: int) -> Tensor:
+    """Each slice along `axis` >= 0 repeated in place, `times` >= 0 times."""
     shape = tuple(input.shape)
     spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (times,) + shape[axis + 1:])
     return reshape(spread, shape=shape[:axis] + (shape[axis] * times,) + shape[axis + 1:])

@@ -19,7 +19,7 @@ from . import (activation, arithmetic, combined, creation, decomposition, elemen
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .axes import as_known_int, as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
-from .define import as_operand, cast_to
+from .define import as_operand, cast_to, dtype_of
 from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter, trace
 from .getitem import setitem
 from .methods import METHODS, as_method, converting, method, renaming
@@ -235,12 +235,24 @@ def _diff(x: Tensor, n: int = 1, axis: int = -1, prepend: TensorLike | None = No
     return x
 
 
-def _select(self, axis, index):
-    """The slice `index` of `axis`, without the axis.
+def _select(self, *args, **attrs):
+    """x.select(dim, index): the slice `index` of an axis, without the axis. x.select(condition, y): where(condition, x, y).
 
-    axis   : int;      index : int, or an integer Tensor []; a negative one counts from the end
-    raises : IndexRangeError for an index outside, ValueRangeError for an axis outside
+    dim, axis : int;      index : int, or an integer Tensor []; a negative one counts from the end
+    condition : bool[...];      y : Tensor or number; both are broadcast with x
+    raises    : IndexRangeError for an index outside, ValueRangeError for an axis outside, ShapeError where shapes do not fit
     """
+    if "condition" in attrs or args and isinstance(args[0], (Tensor, AnfNode)) and dtype_of(args[0]) is dt.bool_:
+        return _where_else(self, *args, **attrs)
+    return _select_slice(self, *args, **attrs)
+
+
+def _where_else(self, condition, y):
+    return logic.where(condition, self, y)
+
+
+@renaming
+def _select_slice(self, axis, index):
     return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
 
 

@@ -251,12 +251,12 @@ def rt_output(ctx: int, index: int, source: int, nbytes: int, dims: int, ndims: 
     return 0
 
 
-def _word_at(bases, where):
+def _word_at(bases: int, where: int) -> int:
     """The word that launch_list.py says where it lies."""
     return load(load(bases + (where & 3) * 8) + (where >> 2) * 8)
 
 
-def rt_launches(ctx, launches, count, numbers, args):
+def rt_launches(ctx: int, launches: int, count: int, numbers: int, args: int) -> int:
     links = load(ctx, at.KERNELS)
     launcher = load(ctx, at.LAUNCHER)
     bases = stack(4)
