@@ -1,10 +1,13 @@
 """Methods of Tensor and of graph nodes that move elements, multiply matrices or index: rows of methods.METHODS."""
+from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from ..mindir.graph import AnfNode
 from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, repeats, segments,
                special, stacking, structure)
+from .axes import normal_axis
 from .basic import broadcast_to, reshape
-from .define import as_operand
+from .define import as_operand, dtype_of
 from .getitem import getitem, set_in_place
 from .methods import method, renaming, together
 from .sort import msort
@@ -101,6 +104,27 @@ def _take(self, indices, axis=None, mode="clip"):
     return lookup.gather(x, _TAKEN[mode](indexing.widened(as_operand(indices)), x.shape[axis]), axis)
 
 
+def _select(self, *args, **attrs):
+    """x.select(dim, index): the slice `index` of an axis, without the axis. x.select(condition, y): where(condition, x, y).
+
+    dim, axis : int;      index : int, or an integer Tensor []; a negative one counts from the end
+    condition : bool[...];      y : Tensor or number; both are broadcast with x
+    raises    : IndexRangeError for an index outside, ValueRangeError for an axis outside, ShapeError where shapes do not fit
+    """
+    if "condition" in attrs or args and isinstance(args[0], (Tensor, AnfNode)) and dtype_of(args[0]) is dt.bool_:
+        return _where_else(self, *args, **attrs)
+    return _select_slice(self, *args, **attrs)
+
+
+def _where_else(self, condition, y):
+    return logic.where(condition, self, y)
+
+
+@renaming
+def _select_slice(self, axis, index):
+    return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
+
+
 def _index_add(self, *args, **attrs):
     """x.index_add(dim, index, source, *, alpha=1), or x.index_add(indices, y, axis): x with alpha * source added at `index`.
 
@@ -154,7 +178,7 @@ for _name, _function in {
     "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
     "broadcast_to": broadcast_to, "narrow": structure.narrow, "unflatten": structure.unflatten,
     "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": indexing.gather_nd,
-    "index_select": lookup.index_select, "index_add": _index_add,
+    "index_select": lookup.index_select, "index_add": _index_add, "select": _select,
     "take": _take, "scatter_add": lookup.tensor_scatter_add,
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,

@@ -19,7 +19,7 @@ from . import (activation, arithmetic, combined, creation, decomposition, elemen
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .axes import as_known_int, as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to
 from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter, trace
 from .getitem import setitem
 from .methods import METHODS, as_method, converting, method, renaming
@@ -235,27 +235,6 @@ def _diff(x: Tensor, n: int = 1, axis: int = -1, prepend: TensorLike | None = No
     return x
 
 
-def _select(self, *args, **attrs):
-    """x.select(dim, index): the slice `index` of an axis, without the axis. x.select(condition, y): where(condition, x, y).
-
-    dim, axis : int;      index : int, or an integer Tensor []; a negative one counts from the end
-    condition : bool[...];      y : Tensor or number; both are broadcast with x
-    raises    : IndexRangeError for an index outside, ValueRangeError for an axis outside, ShapeError where shapes do not fit
-    """
-    if "condition" in attrs or args and isinstance(args[0], (Tensor, AnfNode)) and dtype_of(args[0]) is dt.bool_:
-        return _where_else(self, *args, **attrs)
-    return _select_slice(self, *args, **attrs)
-
-
-def _where_else(self, condition, y):
-    return logic.where(condition, self, y)
-
-
-@renaming
-def _select_slice(self, axis, index):
-    return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
-
-
 def _select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """`input` with `src` in the place of the slice `index` of `axis`.
 
@@ -426,7 +405,7 @@ def _new_empty(self, size, dtype=None):
 for _name, _function in {
     "sum_to_size": _sum_to_size, "expand_as": _expand_as, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint,
     "inner": _inner,
-    "rot90": _rot90, "diff": _diff, "select": _select, "select_scatter": _select_scatter,
+    "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter,
     "slice_scatter": _slice_scatter,
     "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
     "median": order_statistics.median, "nanmedian": order_statistics.nanmedian,
