@@ -196,7 +196,7 @@ class JitFunction:
         acts, refuses = any(v.plan.has_effects for v in self.variants), again is not None and self.fullgraph
         if again is None and not acts:
             raise why
-        if refuses and (acts or any(v.calls_python for v in self.variants) or isinstance(why, InexactError)):
+        if refuses and (any(v.may_act for v in self.variants) or isinstance(why, InexactError)):
             raise why                                        # else Python, which is seen to do nothing, may have a better word
         if again is not None and not refuses:
             emit("run_again", name=self.name, location=again.location)

@@ -101,6 +101,11 @@ class Linked:
         """True if a run may call Python."""
         return bool(self.segments)
 
+    @property
+    def has_others_code(self) -> bool:
+        """True if a run may call Python code that does more than compute, as an operator's NumPy does."""
+        return any(isinstance(i, F.PythonSegment) and not i.pure for i, *_ in self.segments.values())
+
     def run_needs(self) -> dict[str, Any]:
         """What is asked for to run it, beside its machine code: attributes by name."""
         return {name: getattr(self, name) for name in (

@@ -48,6 +48,11 @@ class Variant:
         """True if its Flow calls Python."""
         return self.executable.linked.has_python
 
+    @property
+    def may_act(self) -> bool:
+        """True if a run may do more than compute: write what lies outside, or call Python code that may."""
+        return self.plan.has_effects or self.executable.linked.has_others_code
+
     def end_plan(self, plan: ShortPlan) -> None:
         """Machine code does not run it by this ShortPlan any more; its calls count."""
         plan.end()

@@ -75,6 +75,7 @@ FROM_THE_END = {
     "numpy.take that raises": lambda x, i: mnp.take(x, i, 0, "raise"),
     "numpy.take_along_axis": lambda x, i: mnp.take_along_axis(x, spread(i), 0),
     "P.Gather": lambda x, i: P.Gather()(x, i, 0),
+    "csr_gather": lambda x, i: ops.csr_gather(Tensor([0, 1, 2, 3]), i, ops.swapaxes(x, 0, 1)[:3], (3, SIZE)),
 }
 # As above, but a negative index names nothing.
 COUNTED = {
