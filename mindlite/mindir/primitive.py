@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from ..common.annotations import Function
-from ..common.errors import ArgumentError, InternalError
+from ..common.errors import ArgumentError, InternalError, user_location
 from ..common.threads import here
 
 P = ParamSpec("P")
@@ -194,8 +194,23 @@ def planned(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **attrs: P.kwargs) -> R:
-        return entry(*args, **attrs)
+        try:
+            return entry(*args, **attrs)
+        except TypeError as error:
+            if takes(function, args, attrs):
+                raise
+            text = str(error)
+        raise ArgumentError(text).at(user_location())
     return call
+
+
+def takes(function: Function, args: tuple, attrs: dict[str, Any]) -> bool:
+    """Can the function be called with these arguments?"""
+    try:
+        inspect.signature(function).bind(*args, **attrs)
+    except TypeError:
+        return False
+    return True
 
 
 @overload
