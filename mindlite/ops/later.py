@@ -39,6 +39,7 @@ FAMILIES = {
     "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
                           "triplet_margin_with_distance_loss"),
     "regions": ("first_apart", "nms_with_mask ps_roi_pooling roi_align"),
+    "summary": ("summary_value", ""),
     "symmetric": ("symmetric_eigenpairs", ""),
     "signals": ("", "bartlett_window blackman_window hamming_window hann_window kaiser_window stft"),
 }

@@ -12,6 +12,7 @@ from ..common.errors import DTypeError, ShapeError
 from ..common.tensor import Tensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
+from ..mindir.primitive import planned
 from .axes import as_size
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import arange
@@ -24,6 +25,7 @@ from .sorted_search import searchsorted
 from .structure import ravel, real_axis, repeat_slices, stack
 
 
+@planned
 def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None, output_size: int | None = None) -> Tensor:
     """Each slice along `axis` repeated in place: [a, b] -> [a, a, b, b].
 

@@ -404,9 +404,9 @@ def tile(input: Tensor, dims: Ints | None) -> Tensor:
     return reshape(spread, shape=tuple(d * n for d, n in zip(counts, sizes)))
 
 
-@planned
 def repeat_slices(input: Tensor, times: Any, axis: int) -> Tensor:
-    """Each slice along `axis` >= 0 repeated in place, `times` >= 0 times."""
+    """Each slice along `axis` >= 0 repeated in place, `times` times. raises : ValueRangeError for a negative number"""
+    times, = _counts("repeat_interleave", (times,))
     shape = tuple(input.shape)
     spread = broadcast_to(expand_dims(input, axis + 1), shape=shape[:axis + 1] + (times,) + shape[axis + 1:])
     return reshape(spread, shape=shape[:axis] + (shape[axis] * times,) + shape[axis + 1:])

@@ -121,7 +121,7 @@ def in_parts(live, seeds, wrt, hooks, last=False):
     """
     cotangents, count, compiled = Cotangents(seeds), 0, 0
     for count, part in enumerate(parts_between(live, hooks), 1):
-        for number in part[0].outputs:
+        for number in part[0].outputs[::-1 if part[0].backward.of_function else 1]:
             if hooks.get(number) and number in cotangents:
                 cotangents[number] = through(hooks[number], cotangents[number])
         inside = dict.fromkeys(n for entry in part for n in entry.outputs)

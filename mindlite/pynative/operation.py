@@ -49,10 +49,11 @@ class Backward:
     graph : (*saved, *cotangents) -> gradients, typed and optimised
     number: unique, for the structure of tapes
     open  : True where sizes are Symbols: one Backward for all sizes, which is not written into the Flow of a tape
+    of_function : its results are of operators one after the other, so hooks see the last one's gradient first
     """
 
-    def __init__(self, wrt, seeds, sources, graph):
-        self.wrt, self.seeds, self.number = wrt, seeds, next(_numbers)
+    def __init__(self, wrt, seeds, sources, graph, of_function=False):
+        self.wrt, self.seeds, self.number, self.of_function = wrt, seeds, next(_numbers), of_function
         n = len(sources)
         used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
         self.open = bool(symbols_of_graph(graph))
@@ -205,4 +206,4 @@ class GraphOperation:
 def backward_of_graph(graph, wrt, seeds):
     """The Backward of a graph by ad: the gradients only, from parameters and cotangents."""
     sources = [("in", i) for i in range(len(graph.parameters))]
-    return Backward(wrt, seeds, sources, optimise(gradients_only(graph, wrt, seeds)))
+    return Backward(wrt, seeds, sources, optimise(gradients_only(graph, wrt, seeds)), of_function=True)

@@ -8,12 +8,12 @@ from mindlite.ad.activity import is_smooth
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor
 from mindlite.mindir.builder import constant, typed
 from mindlite.mindir.evaluate import run
-from mindlite.mindir.primitive import PRIMITIVES
+from mindlite.mindir.primitive import find_primitive
 from mindlite.optim import optimise
 from mindlite.vmap import vmap_graph
 
-CASES = [pytest.param(PRIMITIVES[name], *row, id=f"{name}-{i}") for name, rows in SAMPLES.items() for i, row in enumerate(rows)
-         if not PRIMITIVES[name].traits & {"effect", "random"}]
+CASES = [pytest.param(find_primitive(name), *row, id=f"{name}-{i}") for name, rows in SAMPLES.items()
+         for i, row in enumerate(rows) if not find_primitive(name).traits & {"effect", "random"}]
 # <v, Jw> of complex numbers is looked at in tests/ops; the derivative of eigenvalues is an error
 REAL = [c for c in CASES if c.values[0].name not in ("complex", "eigenpairs") and not any(map(np.iscomplexobj, c.values[1]))]
 

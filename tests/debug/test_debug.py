@@ -219,16 +219,10 @@ def test_a_function_whose_calls_python_ran_does_not_count_as_not_compiled_yet():
     def raises(x):
         raise ValueError("always")
 
-    def widened(x):
-        if x.sum() > 100:
-            x = x + ms.ops.ones((7,))
-        return x
-    jitted = ms.jit(raises), ms.jit(widened)
+    jitted = ms.jit(raises)
     with pytest.raises(ValueError, match="always"):
-        jitted[0](ms.Tensor([1.0, 2.0]))
-    jitted[1](ms.Tensor([1.0, 2.0]))
-    for f, why in zip(jitted, ("ValueError('always')", "the shapes do not broadcast")):
-        text = f.explain()
-        assert "not compiled yet" not in text and "nothing runs in Python" not in text and why in text
-        report, = check_compiled([f.compiled])
-        assert report.status == PYTHON and why in report.findings[0].why
+        jitted(ms.Tensor([1.0, 2.0]))
+    text = jitted.explain()
+    assert "not compiled yet" not in text and "nothing runs in Python" not in text and "ValueError('always')" in text
+    report, = check_compiled([jitted.compiled])
+    assert report.status == PYTHON and "ValueError('always')" in report.findings[0].why

@@ -21,13 +21,13 @@ body:
 body.if:
   %".18" = urem i64 %".14", %".5"
   %".19" = udiv i64 %".14", %".5"
-  %".20" = mul nsw i64 %".5", %".19"
-  %".21" = add nsw i64 %".18", %".20"
-  %".22" = getelementptr float, float addrspace(1)* %".8", i64 %".21"
-  %".23" = load float, float addrspace(1)* %".22", !alias.scope !4, !noalias !5
-  %".24" = getelementptr float, float addrspace(1)* %".9", i64 %".18"
-  %".25" = load float, float addrspace(1)* %".24", !alias.scope !6, !noalias !7
-  %".26" = fadd float %".23", %".25"
+  %".20" = getelementptr float, float addrspace(1)* %".9", i64 %".18"
+  %".21" = load float, float addrspace(1)* %".20", !alias.scope !6, !noalias !7
+  %".22" = mul nsw i64 %".5", %".19"
+  %".23" = add nsw i64 %".18", %".22"
+  %".24" = getelementptr float, float addrspace(1)* %".8", i64 %".23"
+  %".25" = load float, float addrspace(1)* %".24", !alias.scope !4, !noalias !5
+  %".26" = fadd float %".25", %".21"
   %".27" = call float @"llvm.maximum.f32"(float %".26", float              0x0)
   %".28" = mul nsw i64 %".5", %".19"
   %".29" = add nsw i64 %".18", %".28"
