@@ -39,7 +39,6 @@ FAMILIES = {
     "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
                           "triplet_margin_with_distance_loss"),
     "regions": ("first_apart", "nms_with_mask ps_roi_pooling roi_align"),
-    "summary": ("summary_value", ""),
     "symmetric": ("symmetric_eigenpairs", ""),
     "signals": ("", "bartlett_window blackman_window hamming_window hann_window kaiser_window stft"),
 }
@@ -52,7 +51,8 @@ FAMILIES["sparse_functions"] = "", " ".join(
        "csr_to_dense dense_to_sparse_coo dense_to_sparse_csr row_tensor_add").split())
 _ROOM = __name__.rpartition(".")[0]
 FUNCTIONS = {name: f"{_ROOM}.{module}" for module, (_, names) in FAMILIES.items() for name in names.split()}
-HOMES.update({name: f"{_ROOM}.{module}" for module, (names, _) in FAMILIES.items() for name in names.split()})
+HOMES.update({name: f"{_ROOM}.{module}" for module, (names, _) in FAMILIES.items() for name in names.split()},
+             summary_value=f"{_ROOM}.summary")               # its functions are no operators of `ops`
 
 
 def find(name):
