@@ -101,7 +101,7 @@ fuzz: $(READY)
 	@$(BIN)/python tests/fuzz/random_programs.py $(or $(N),10000) $(or $(SEED),0) $(or $(FIRST),0) $(WITHOUT)
 
 fuzz-transforms: $(READY)
-	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0)
+	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0) --first $(or $(FIRST),0)
 
 test-gpu: $(READY)
 	@$(BIN)/python -m mindlite doctor

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.config import config
-from ..common.errors import DeviceError, MindliteError
+from ..common.errors import DeviceError, InternalError, MindliteError
 from ..common.locks import new_lock
 from ..common.tensor import Tensor
 from ..common.threads import here
@@ -82,6 +82,8 @@ def call_and_learn(entry, *given, **named):
         if seen.calls > 1 and not seen.never:
             try:
                 learn(entry, seen, given, named, out)
+            except InternalError:
+                raise
             except (Unplanned, MindliteError):
                 seen.never, seen.operation = True, None
     signature.tensors.clear()

@@ -428,11 +428,12 @@ def report(seed):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--seed", default="0")
     parser.add_argument("--sized", action="store_true", help="only those with Tensors whose size the data decides")
     options = parser.parse_args(arguments)
     counts, wrong, start = {}, [], time.time()
-    for k in range(options.count):
+    for k in range(options.first, options.first + options.count):
         seed = f"{options.seed}.{k}"
         if options.sized and not is_sized(seed):
             continue
@@ -445,7 +446,7 @@ def main(arguments=None):
             print(f"--- {type(error).__name__}: {str(error)[:500]}\n{report(seed)}", flush=True)
         counts[done] = counts.get(done, 0) + 1
         if k % 50 == 49:
-            print(f"{k + 1} cases, {time.time() - start:.0f} s: {counts}", flush=True)
+            print(f"up to {k + 1}, {time.time() - start:.0f} s: {counts}", flush=True)
     print(f"{options.count} cases: {counts}; {len(wrong)} finds: {' '.join(wrong)}")
     return 1 if wrong else 0
 

@@ -12,10 +12,10 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.common.config import config
-from mindlite.common.errors import OperandIndexError
+from mindlite.common.errors import InternalError, OperandIndexError
 from mindlite.mindir.primitive import Planned
 from mindlite.ops import later
-from mindlite.pynative import native, plans
+from mindlite.pynative import functions, native, plans
 
 pytestmark = pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
 CALLS = {
@@ -202,3 +202,12 @@ def test_a_signature_that_is_left_keeps_no_elements():
     del x
     gc.collect()
     assert ref() is None
+
+
+def test_a_fault_in_the_making_of_a_plan_is_not_hidden(monkeypatch):
+    def planted(*_):
+        raise InternalError("planted")
+    monkeypatch.setattr(functions, "FunctionOperation", planted)
+    with pytest.raises(InternalError, match="planted"):
+        for _ in range(3):
+            ops.clamp(Tensor(np.ones((3, 11), np.float32)), -0.25, 0.75)
