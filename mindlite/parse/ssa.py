@@ -117,6 +117,8 @@ class SSA:
         if self._remove_checks():
             self._remove_trivial_phis()
         for block, state in self.states.items():
+            if block.loop and len(state.predecessors) < 2:            # nothing jumps back to it: it runs once at most
+                block.loop = block.exit = None
             if block.kind == "block":
                 block.parameters = [phi for phi in state.phis if phi not in self.replaced]
             block.nodes = [node for node in block.nodes if node not in self.replaced]

@@ -241,3 +241,58 @@ def test_it_may_be_caught_by_the_program_and_effects_come_before_it():
     with pytest.raises(RecursionError):
         jit(counted)(Tensor([5.0]))
     assert seen == [1]
+
+
+def first_item(x, n):
+    for row in x:
+        return row * 2
+    return x.sum()
+
+
+def stops_at_once(x, n):
+    for _ in x:
+        break
+    return x.sum()
+
+
+def raises_at_once(x, n):
+    for item in range(int(x.sum())):
+        raise ValueError(item)
+    return x
+
+
+def leaves_in_two_ways(x, n):
+    for row in x:
+        if row > 0:
+            return row
+        raise KeyError(n)
+    return x.sum()
+
+
+def leaves_from_inside(x, n):
+    for row in x:
+        for item in range(n):
+            if item > 2:
+                break
+            return row + item
+    return x.sum()
+
+
+def while_that_raises(x, n):
+    while x.sum() > n:
+        raise ValueError(n)
+    return x
+
+
+@pytest.mark.parametrize("function", [first_item, stops_at_once, raises_at_once, leaves_in_two_ways, leaves_from_inside,
+                                      while_that_raises])
+def test_a_loop_that_nothing_jumps_back_to_is_a_branch(function):
+    def ends(f, *args):
+        try:
+            return plain(f(*args))
+        except (ValueError, KeyError) as error:
+            return repr(error)
+    graph = ms.jit(function, fullgraph=True)
+    for values in ([3.0, 4.0, 5.0], [-3.0, 4.0, -5.0], [0.5], [-1.0] * 6):
+        for n in (0, 4):
+            assert ends(graph, Tensor(np.array(values)), n) == ends(function, Tensor(np.array(values)), n)
