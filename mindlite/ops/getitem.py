@@ -194,7 +194,8 @@ def read_index(x, index):
         elif (known := _known_int(item)) is not None and _sign_known(known):
             start, size = _read_int(known, axis, n), 1
             made.dropped.add(axis)
-        elif isinstance(item, AnfNode) and isinstance(item.abstract, AbstractScalar) and item.abstract.type is int:
+        elif isinstance(item, Dim) or (isinstance(item, AnfNode) and isinstance(item.abstract, AbstractScalar)
+                                       and item.abstract.type is int):
             start, size = item, 1
             made.dynamic.add(axis)
             made.dropped.add(axis)

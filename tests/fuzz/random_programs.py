@@ -11,6 +11,7 @@ lowers and removes them.
 """
 import collections
 import contextlib
+import faulthandler
 import gc
 import hashlib
 import multiprocessing
@@ -19,13 +20,15 @@ import random
 import signal
 import sys
 import traceback
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 import grammar
 import worlds
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from hypothesis.database import ExampleDatabase, choices_to_bytes
 
-PART = 50
+PART, PARTS = 50, 40
 SECONDS = 120                                    # of processor time, for a program that ends: most take a tenth of one
 QUICK = 2 + len(worlds.optim.PASSES)             # of worlds.WAYS: those that compile no kernels
 LEFT_OUT = ("views", "unbound", "mixed", "try", "with", "generator", "class", "user_exception", "cell", "star", "sets",
@@ -134,10 +137,21 @@ def run_part(job):
 
 
 def quietly():
-    """What is loaded stays; a process that compiles thousands of programs collects seldom."""
+    """What is loaded stays; a process that compiles thousands of programs collects seldom, and shows where it dies."""
+    faulthandler.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+
+
+def in_two_processes(jobs):
+    """What run_part gives for each job, in order; every PARTS jobs the processes are new, as compiled code stays in them.
+
+    raises : BrokenProcessPool where a process died
+    """
+    for start in range(0, len(jobs), PARTS):
+        with ProcessPoolExecutor(2, multiprocessing.get_context("spawn"), quietly) as pool:
+            yield from pool.map(run_part, jobs[start:start + PARTS])
 
 
 def summary(kinds):
@@ -151,8 +165,10 @@ def main(programs, seed, first=0, without=LEFT_OUT):
     stop = first + programs
     jobs = [(seed, range(start, min(start + PART, stop)), without) for start in range(first, stop, PART)]
     kinds, known, differences = collections.Counter(), set(), []
-    with multiprocessing.get_context("spawn").Pool(2, quietly, maxtasksperchild=20) as pool:
-        for (_, numbers, _), (ran, found) in zip(jobs, pool.imap(run_part, jobs)):
+    done = first
+    try:
+        for (_, numbers, _), (ran, found) in zip(jobs, in_two_processes(jobs)):
+            done = numbers.stop
             for key, kind in ran:
                 if key not in known:
                     known.add(key)
@@ -160,8 +176,11 @@ def main(programs, seed, first=0, without=LEFT_OUT):
             for number, text in found:
                 differences.append(number)
                 print(f"\n--- program {number} of seed {seed}\n{text}\n")
-            print(f"seed {seed}: {numbers.stop - first} programs, {len(known)} different ones ({summary(kinds)}), "
-                  f"{len(differences)} differences {differences}; FIRST={numbers.stop} goes on", flush=True)
+            print(f"seed {seed}: {done - first} programs, {len(known)} different ones ({summary(kinds)}), "
+                  f"{len(differences)} differences {differences}; FIRST={done} goes on", flush=True)
+    except BrokenProcessPool:
+        print(f"seed {seed}: a process died at one of the programs {done} to {min(done + 2 * PART, stop) - 1}")
+        return 1
     return 1 if differences else 0
 
 

@@ -84,3 +84,34 @@ def test_indices_that_are_inside_by_how_they_are_made_are_not_checked():
 def test_no_indices_at_all_are_inside():
     f = ms.jit(lambda i: X[i])
     assert f(Tensor(np.zeros(0, np.int32))).shape == (0, 3)
+
+
+def reads(x):
+    if x.sum() > 1:
+        return x[3 % len(x)] * x
+    return x * 2
+
+
+def writes(x):
+    m = ops.stack([x, x * 2])
+    if x.sum() > 1:
+        m[1, 3 % len(x)] = 5.0
+        m[:, 3 % len(x) - 1] += x[0]
+        m[3 % len(x) - 1, 1:] *= 2.0
+    return m
+
+
+@pytest.mark.parametrize("function", [reads, writes])
+def test_an_index_may_be_a_size_whose_sign_is_not_known(function):
+    total = lambda x: function(x).sum()  # noqa: E731
+    f, slope = ms.jit(function, dynamic=1, fullgraph=True), ms.grad(ms.jit(total, dynamic=1, fullgraph=True))
+    for values in ([0.0, 2.0], [3.0, 4.0, 5.0], [-1.0, -2.0, -3.0, -4.0], [1.0, 2.0, 3.0, 4.0, 9.0]):
+        x = Tensor(np.array(values))
+        try:
+            expected = function(x).tolist()
+        except IndexError as error:
+            with pytest.raises(IndexError, match=str(error).split("\n")[0]):
+                f(x)
+        else:
+            assert f(x).tolist() == expected
+            assert slope(x).tolist() == ms.grad(total)(x).tolist()
