@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,29 @@ def check_non_negative_int(arg_value: Any, arg_name: str | None = None, prim_nam
     if arg_value < 0:
         raise ValueRangeError(f"{_of(prim_name)}{arg_name} is at least 0, not {arg_value}")
     return arg_value
+
+
+def check_negative_int(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> int:
+    """The value. raises : ArgumentError for what is no int, ValueRangeError from 0 on"""
+    return check_int(arg_value, 0, LT, arg_name, prim_name)
+
+
+def check_non_positive_int(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> int:
+    """The value. raises : ArgumentError for what is no int, ValueRangeError above 0"""
+    return check_int(arg_value, 0, LE, arg_name, prim_name)
+
+
+def check_non_negative_float(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> float:
+    """The value. raises : ArgumentError for what is no float, ValueRangeError below 0"""
+    return check_float(arg_value, 0, GE, arg_name, prim_name)
+
+
+def check_str_by_regular(target: str, reg: str | None = None, flag: Any = re.ASCII, prim_name: str | None = None) -> bool:
+    """True. raises : ValueRangeError unless the text matches; reg : by default letters, digits and _, and dots but in front"""
+    pattern = reg or r"\w[\w.]*$"
+    if not re.match(pattern, target, flag):
+        raise ValueRangeError(f"{_of(prim_name)}{target!r} does not match {pattern!r}")
+    return True
 
 
 def args_type_check(**kinds: Any) -> Function:
@@ -182,9 +206,26 @@ def check_and_canonicalize_axes(axes: Any, ndim: int) -> tuple[int, ...]:
     return tuple([check_axis_in_range(axis, ndim) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,))])
 
 
-def twice(value: Any) -> Any:
-    """(value, value) of one number; what is a tuple or list stays."""
-    return value if isinstance(value, (tuple, list)) else (value, value)
+def _expand_tuple(n_dimensions: int) -> Callable[[Any], tuple[int, ...]]:
+    """The function that makes a tuple of n ints: of one int, n times it; of such a tuple, itself.
+
+    raises (the function) : ArgumentError for another class, another length, or elements that are no ints
+    """
+    def convert(value):
+        made = (value,) * n_dimensions if isinstance(value, int) else value
+        if not isinstance(made, tuple) or len(made) != n_dimensions or any(
+                not isinstance(v, int) or isinstance(v, bool) for v in made):
+            raise ArgumentError(f"an int or a tuple of {n_dimensions} is wanted, not {value!r}")
+        return made
+    return convert
+
+
+once, twice, triple = _expand_tuple(1), _expand_tuple(2), _expand_tuple(3)
+
+
+def check_input_format(input_param: str) -> str:
+    """The order of axes. raises : ValueRangeError for another one than "NCHW\""""
+    return check_string(input_param, ["NCHW"], "the format")
 
 
 def _check_3d_int_or_tuple(arg_name: str, arg_value: Any, prim_name: str | None, allow_five: bool = False, ret_five: bool = False,

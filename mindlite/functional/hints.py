@@ -54,3 +54,8 @@ def add_flags(fn: Callable | None = None, **flags: Any) -> Any:
         target.__dict__.setdefault("_flags", {}).update(flags)
         return target
     return keep if fn is None else keep(fn)
+
+
+def core(fn: Callable | None = None, **flags: Any) -> Any:
+    """`add_flags` with the remark core=True beside the others."""
+    return add_flags(fn, core=True, **flags)

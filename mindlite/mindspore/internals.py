@@ -14,16 +14,19 @@ from .. import ops
 from ..common import dtype as dt
 from ..common.checks import check_bool, check_positive_int, check_string, check_value_type
 from ..common.config import config
+from ..common.dtype_kinds import TensorType
 from ..common.errors import ArgumentError, InternalError, MissingAttributeError, ValueRangeError
 from ..common.log import logger
 from ..common.seed import get_seed
 from ..common.tensor import Tensor
 from ..dataset.operation import Operation
 from ..dataset.text import NormalizeForm
+from ..functional import composite
 from ..functional.context import get_context
 from ..functional.runtime import empty_cache
 from ..nn.cell import Cell
 from ..nn.layer.basic import weight_and_bias
+from ..ops.operations import Operation as Primitive
 from ..train import save_checkpoint
 
 
@@ -124,6 +127,52 @@ def trace(function: Any) -> Any:
 def CudnnGRU(*args: Any, **kwargs: Any) -> NoReturn:
     """raises : ValueRangeError, as this is an operator of GPUs"""
     raise ValueRangeError("CudnnGRU: there is no such operator on a CPU", hint="nn.GRU")
+
+
+def matrix_set_diag(input_x: Tensor, diagonal: Tensor, k: Any = 0, alignment: str = "RIGHT_LEFT") -> Tensor:
+    """The matrices with diagonals in place of theirs: `mindlite.ops.matrix_set_diag`."""
+    return ops.matrix_set_diag(input_x, diagonal, k, alignment)
+
+
+# Whether an operator reads or writes an argument, how it is given, and which arguments are of one dtype.
+sig_rw = enum.Enum("sig_rw", "RW_READ RW_WRITE RW_REF RW_EMPTY_DEFAULT_VALUE")
+sig_kind = enum.Enum("sig_kind", "KIND_POSITIONAL_KEYWORD KIND_VAR_POSITIONAL KIND_KEYWORD_ONLY KIND_VAR_KEYWARD "
+                                 "KIND_EMPTY_DEFAULT_VALUE")
+sig_dtype = enum.Enum("sig_dtype", ["T", *(f"T{n}" for n in range(1, 10)), "T_EMPTY_DEFAULT_VALUE"])   # type: ignore[misc]
+
+
+class Signature(NamedTuple):
+    """What a class of an operator says of one argument. A user's own class is Python here: its __call__ brings the
+    arguments to one dtype, and writes; mindlite reads no signature."""
+    name: str
+    rw: sig_rw = sig_rw.RW_READ
+    kind: sig_kind = sig_kind.KIND_POSITIONAL_KEYWORD
+    default: Any = sig_kind.KIND_EMPTY_DEFAULT_VALUE
+    dtype: Any = sig_dtype.T_EMPTY_DEFAULT_VALUE
+
+
+def make_sig(name: str = "var", rw: sig_rw = sig_rw.RW_READ, kind: sig_kind = sig_kind.KIND_POSITIONAL_KEYWORD,
+             default: Any = sig_kind.KIND_EMPTY_DEFAULT_VALUE, dtype: Any = sig_dtype.T_EMPTY_DEFAULT_VALUE) -> Signature:
+    """The Signature of one argument."""
+    return Signature(name, rw, kind, default, dtype)
+
+
+class TopTypeof(Primitive):
+    """The type of a value: of a Tensor its TensorType, of a number a dtype, of None, a tuple, .. MindSpore's word for it.
+
+    raises : ArgumentError for a value of another class
+    """
+
+    def __call__(self, x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return TensorType(x.dtype)
+        if type(x) not in _TOP_TYPES:
+            raise ArgumentError(f"TopTypeof: there is no word for the class {type(x).__name__}")
+        return _TOP_TYPES[type(x)]
+
+
+_TOP_TYPES = {int: dt.int64, float: dt.float32, bool: dt.bool_, type(None): composite.none_type, tuple: composite.tuple_,
+              list: composite.list_, dict: composite.dict_, str: composite.string}
 
 
 # ---------------------------------------------------------------- data

@@ -65,10 +65,10 @@ _SYNONYMS = {
 _MINT_INSIDE = {
     **{f"{name}_ext": f"mindlite.mint:{name}" for name in (
         "baddbmm", "bernoulli", "diff", "einsum", "float_power", "gather", "isnan", "rand", "rand_like", "randint",
-        "randint_like", "randn", "randn_like")},
-    **{f"{name}_ext": f"mindlite.mint.nn.functional:{name}" for name in ("adaptive_avg_pool2d", "mse_loss", "softmax")},
+        "randint_like", "randn", "randn_like", "split", "min", "max", "bmm")},
+    **{f"{name}_ext": f"mindlite.mint.nn.functional:{name}" for name in ("adaptive_avg_pool2d", "mse_loss", "softmax", "interpolate")},
     **{name: f"mindlite.common.tensor:Tensor.{name}" for name in (
-        "bernoulli_", "clamp_", "erfinv_", "exponential_", "normal_", "put_", "random_", "tanh_", "uniform_", "zero_")},
+        "new_zeros", "new_ones", "bernoulli_", "clamp_", "erfinv_", "exponential_", "normal_", "put_", "random_", "tanh_", "uniform_", "zero_")},
     "conv_transpose2d": "mindlite.mint.nn.functional:conv_transpose2d",
     **{f"{name}_view": f"mindlite.mint:{name}" for name in ("broadcast_to", "chunk", "narrow", "split", "unsqueeze")},
     "select_ext_view": "mindlite.mint:select", "transpose_ext_view": "mindlite.mint:transpose",
@@ -285,13 +285,19 @@ MODULES = {
                                          "ForiLoop", "Scan", "WhileLoop")}}),
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
-        "linalg_ops",
-        "control_ops", "debug_ops", "_grad_ops", "_inner_ops", "_scalar_ops", "_sequence_ops")},
+        "control_ops", "debug_ops", "_grad_ops", "_scalar_ops", "_sequence_ops", "spectral_ops", "_csr_ops")},
+    **{f"ops.operations.manually_defined{room}": (_OPERATIONS, {
+        **_GRADIENTS, "rank": "mindlite.ops:rank", "tile": "mindlite.ops:tile", "shape_": "mindlite.mindspore.functions:shape_"})
+       for room in ("", ".ops_def")},
+    "ops.operations.linalg_ops": (_OPERATIONS, {"Eigh": "mindlite.scipy.ops:Eigh"}),
+    "ops.operations._inner_ops": (_OPERATIONS, {**_GRADIENTS, "TopTypeof": _INSIDE + "TopTypeof"}),
+    "ops.operations.comm_ops": (_OPERATIONS, {"ReduceOp": "mindlite.ops:ReduceOp"}),
+    "ops.signature": ((), {name: _INSIDE + name for name in ("make_sig", "sig_rw", "sig_kind", "sig_dtype", "Signature")}),
     "ops.auto_generate": (_OPERATIONS + _OPS, {**_MINT_INSIDE, "copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
-    "ops.auto_generate.gen_ops_def": (_OPS, {
+    "ops.auto_generate.gen_ops_def": (_OPS, {"bmm_ext": _MINT_INSIDE["bmm_ext"], **{
         name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function"
-        for name in ("add", "sub", "sum", "mean")}),
+        for name in ("add", "sub", "sum", "mean")}}),
     "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
     "_extends": ((), {"cell_attr_register": "mindlite.functional.jit:cell_attr_register"}),
@@ -314,8 +320,10 @@ MODULES = {
     **{f"ops.function.{name}": (_OPS, {**_SYNONYMS, **_MINT_INSIDE}) for name in (
         "array_func", "math_func", "nn_func", "random_func", "grad", "grad.grad_func")},
     "ops.functional_overload": (("mindlite.mint", *_OPS), {}),
-    "ops.composite": (("mindlite.functional.composite", "mindlite.functional", "mindlite.ops"), {}),
-    "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {}),
+    "ops.composite": (("mindlite.functional.composite", "mindlite.functional.words", "mindlite.functional", "mindlite.ops"),
+                      {name: f"mindlite.functional.hints:{name}" for name in ("add_flags", "core")}),
+    "ops.composite.base": (("mindlite.functional.composite", "mindlite.functional"), {
+        name: f"mindlite.functional.hints:{name}" for name in ("add_flags", "core")}),
     "ops.composite.multitype_ops": (("mindlite.functional.composite",), {}),
     "ops._primitive_cache": (_OPERATIONS, {"_get_cache_prim": _INSIDE + "_get_cache_prim"}),
     "ops.composite.clip_ops": (_OPS, {}),
@@ -363,6 +371,7 @@ MODULES = {
     "scipy": (("mindlite.scipy",), {}),
     **{f"scipy.{name}": ((f"mindlite.scipy.{name}",), {}) for name in (
         "linalg", "fft", "ops", "sparse", "sparse.linalg")},
+    "scipy.ops_wrapper": ((), {"matrix_set_diag": _INSIDE + "matrix_set_diag"}),
     "scipy.utils": ((), {"_nd_transpose": "mindlite.ops.decomposition:turned"}),
     "scipy.optimize": (("mindlite.scipy.optimize",), {
         name: f"mindlite.scipy.optimize:{name}" for name in ("line_search", "minimize", "linear_sum_assignment")}),
@@ -371,6 +380,7 @@ MODULES = {
     "mint": (("mindlite.mint",), {}),
     **{f"mint.{name}": ((f"mindlite.mint.{name}",), {}) for name in (
         "special", "linalg", "nn", "nn.functional", "optim", "distributed")},
+    "mint.distributed.distributed": (("mindlite.mint.distributed",), {}),
     "experimental": ((), {}),
     "experimental.optim": (("mindlite.nn.experimental",), {}),
     **{f"experimental.optim.{name}": (("mindlite.nn.experimental",), {}) for name in (

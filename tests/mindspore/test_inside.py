@@ -76,6 +76,10 @@ def test_the_length_that_a_transposed_convolution_gives(word):
     (lambda x: checks.check_int_range(x, 0, 3, checks.INC_RIGHT, "axis"), 3, 0, r"axis is in \(0, 3\]"),
     (lambda x: checks.check_string(x, ["same", "valid"], "pad_mode"), "same", "other", "pad_mode is one of 'same', 'valid'"),
     (lambda x: checks.check_bool(x, "flag"), True, 1, "flag is bool, not int"),
+    (lambda x: checks.check_negative_int(x, "step"), -1, 0, "step is below 0"),
+    (lambda x: checks.check_non_positive_int(x, "step"), 0, 1, "step is at most 0"),
+    (lambda x: checks.check_non_negative_float(x, "rate"), 0.0, -1.0, "rate is at least 0"),
+    (lambda x: checks.check_str_by_regular(x) and x, "a.b", ".b", "'.b' does not match"),
     (lambda x: checks.check_axis_in_range(x, 2), 1, 2, r"the axis is in \[-2, 2\), not 2")])
 def test_an_argument_is_checked_in_mindspores_words(check, good, bad, error):
     assert check(good) == good
@@ -155,3 +159,48 @@ def test_the_process_says_what_it_runs_on(capsys):
     ms.run_check()
     assert "correct" in capsys.readouterr().out and ms.get_current_device().device_target == "CPU"
     assert ms.get_level() in "01234" and ms.get_log_config()["GLOG_v"] == ms.get_level() and ms.QuantDtype.UINT8.value == 107
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_number_stands_for_a_tuple_and_no_text_or_float_does(n):
+    expand = checks._expand_tuple(n)
+    assert expand(4) == (4,) * n and expand(tuple(range(n))) == tuple(range(n))
+    for wrong in (0.5, "text", True, (1,) * (n + 1), (1.5,) * n, [1] * n):
+        with pytest.raises(TypeError, match=f"an int or a tuple of {n} is wanted"):
+            expand(wrong)
+
+
+def test_the_classes_of_matrices_by_rows_take_the_parts_and_do_what_the_functions_do():
+    from mindlite.mindspore.ops.operations import _csr_ops as csr
+    indptr, indices, values = ms.Tensor([0, 2, 3]), ms.Tensor([0, 2, 1]), ms.Tensor([1.0, 2.0, 3.0])
+    dense, parts = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3), (indptr, indices, values, (2, 3))
+    whole = np.array([[1.0, 0, 2], [0, 3, 0]], np.float32)
+    held = whole != 0
+    for got, expected in [
+            (csr.CSRReduceSum()(*parts, 1), whole.sum(1, keepdims=True)), (csr.CSRMM()(*parts, ms.Tensor(dense.T)), whole @ dense.T),
+            (csr.CSRMV()(*parts, ms.Tensor(dense[:1].T)), whole @ dense[:1].T), (csr.CSRMul()(*parts, ms.Tensor(dense)), (whole * dense)[held]),
+            (csr.CSRDiv()(*parts, ms.Tensor(dense)), (whole / dense)[held]), (csr.CSR2COO()(indptr, 3), [0, 0, 1]),
+            (csr.CSRGather()(indptr, indices, ms.Tensor(dense), (2, 3)), dense[held]), (csr.COO2CSR()(ms.Tensor([0, 0, 1]), 2), [0, 2, 3])]:
+        np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-6)
+
+
+def test_the_type_of_a_value_has_mindspores_word_in_both_modes():
+    from mindlite.mindspore.ops.operations._inner_ops import TopTypeof
+    assert TopTypeof()(ms.Tensor([1.0])) == ms.TensorType(ms.float32) and TopTypeof()(True) is ms.bool_
+    assert isinstance(TopTypeof()(3), mstype.Int) and TopTypeof()((1, 2)) == mstype.tuple_
+    with pytest.raises(TypeError, match="no word for the class"):
+        TopTypeof()({1})
+
+    def f(x, i):
+        return x + 1 if isinstance(TopTypeof()(i), ms.TensorType) else x
+    for i in (ms.Tensor([2]), 2):
+        x = ms.Tensor([1.0])
+        assert mindlite.jit(f, fullgraph=True)(x, i).asnumpy() == f(x, i).asnumpy()
+
+
+def test_eigenvectors_are_asked_of_the_class_in_the_room_of_matrices():
+    from mindlite.mindspore.ops.operations.linalg_ops import Eigh
+    x = np.array([[2.0, 1.0], [1.0, 2.0]], np.float32)
+    values, vectors = Eigh(True, True)(ms.Tensor(x))
+    np.testing.assert_allclose(vectors.asnumpy() * values.asnumpy() @ vectors.asnumpy().T, x, rtol=1e-5)
+    np.testing.assert_allclose(Eigh(False)(ms.Tensor(x)).asnumpy(), [1.0, 3.0], rtol=1e-5)
