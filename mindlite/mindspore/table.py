@@ -65,10 +65,13 @@ _SYNONYMS = {
 _MINT_INSIDE = {
     **{f"{name}_ext": f"mindlite.mint:{name}" for name in (
         "baddbmm", "bernoulli", "diff", "einsum", "float_power", "gather", "isnan", "rand", "rand_like", "randint",
-        "randint_like", "randn", "randn_like", "split", "min", "max", "bmm")},
-    **{f"{name}_ext": f"mindlite.mint.nn.functional:{name}" for name in ("adaptive_avg_pool2d", "mse_loss", "softmax", "interpolate")},
+        "randint_like", "randn", "randn_like", "split", "min",
+        "max", "bmm")},
+    **{f"{name}_ext": f"mindlite.mint.nn.functional:{name}" for name in (
+        "adaptive_avg_pool2d", "mse_loss", "softmax", "interpolate")},
     **{name: f"mindlite.common.tensor:Tensor.{name}" for name in (
-        "new_zeros", "new_ones", "bernoulli_", "clamp_", "erfinv_", "exponential_", "normal_", "put_", "random_", "tanh_", "uniform_", "zero_")},
+        "new_zeros", "new_ones", "bernoulli_", "clamp_", "erfinv_", "exponential_", "normal_", "put_", "random_", "tanh_",
+        "uniform_", "zero_")},
     "conv_transpose2d": "mindlite.mint.nn.functional:conv_transpose2d",
     **{f"{name}_view": f"mindlite.mint:{name}" for name in ("broadcast_to", "chunk", "narrow", "split", "unsqueeze")},
     "select_ext_view": "mindlite.mint:select", "transpose_ext_view": "mindlite.mint:transpose",

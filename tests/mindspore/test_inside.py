@@ -177,10 +177,13 @@ def test_the_classes_of_matrices_by_rows_take_the_parts_and_do_what_the_function
     whole = np.array([[1.0, 0, 2], [0, 3, 0]], np.float32)
     held = whole != 0
     for got, expected in [
-            (csr.CSRReduceSum()(*parts, 1), whole.sum(1, keepdims=True)), (csr.CSRMM()(*parts, ms.Tensor(dense.T)), whole @ dense.T),
-            (csr.CSRMV()(*parts, ms.Tensor(dense[:1].T)), whole @ dense[:1].T), (csr.CSRMul()(*parts, ms.Tensor(dense)), (whole * dense)[held]),
+            (csr.CSRReduceSum()(*parts, 1), whole.sum(1, keepdims=True)),
+            (csr.CSRMM()(*parts, ms.Tensor(dense.T)), whole @ dense.T),
+            (csr.CSRMV()(*parts, ms.Tensor(dense[:1].T)), whole @ dense[:1].T),
+            (csr.CSRMul()(*parts, ms.Tensor(dense)), (whole * dense)[held]),
             (csr.CSRDiv()(*parts, ms.Tensor(dense)), (whole / dense)[held]), (csr.CSR2COO()(indptr, 3), [0, 0, 1]),
-            (csr.CSRGather()(indptr, indices, ms.Tensor(dense), (2, 3)), dense[held]), (csr.COO2CSR()(ms.Tensor([0, 0, 1]), 2), [0, 2, 3])]:
+            (csr.CSRGather()(indptr, indices, ms.Tensor(dense), (2, 3)), dense[held]),
+            (csr.COO2CSR()(ms.Tensor([0, 0, 1]), 2), [0, 2, 3])]:
         np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-6)
 
 
