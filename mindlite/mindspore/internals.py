@@ -138,7 +138,7 @@ def matrix_set_diag(input_x: Tensor, diagonal: Tensor, k: Any = 0, alignment: st
 sig_rw = enum.Enum("sig_rw", "RW_READ RW_WRITE RW_REF RW_EMPTY_DEFAULT_VALUE")
 sig_kind = enum.Enum("sig_kind", "KIND_POSITIONAL_KEYWORD KIND_VAR_POSITIONAL KIND_KEYWORD_ONLY KIND_VAR_KEYWARD "
                                  "KIND_EMPTY_DEFAULT_VALUE")
-sig_dtype: Any = enum.Enum("sig_dtype", ["T", *(f"T{n}" for n in range(1, 10)), "T_EMPTY_DEFAULT_VALUE"])
+sig_dtype = enum.Enum("sig_dtype", "T T1 T2 T3 T4 T5 T6 T7 T8 T9 T_EMPTY_DEFAULT_VALUE")
 
 
 class Signature(NamedTuple):
