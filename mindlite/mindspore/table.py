@@ -41,6 +41,11 @@ _EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_execu
               "_PyNativeExecutor": "mindlite.functional.executor:PyNativeExecutor",
               "_no_recursive": "mindlite.functional.jit:no_recursive"}
 _GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", "HookBackward", "InsertGradientOf", "Morph")}
+_GRADIENTS.update({name: f"mindlite.functional.operator_gradients:{name}" for name in (
+    "BinaryCrossEntropyGrad", "CholeskyGrad", "GluGrad", "L2NormalizeGrad", "LRNGrad",
+    "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGradGrad", "PReLUGrad", "PSROIPoolingGrad", "PadV3Grad", "ROIAlignGrad",
+    "ResizeNearestNeighborGrad", "SliceGrad", "StridedSliceGrad", "UpsampleNearest3DGrad", "UpsampleTrilinear3DGrad")})
+_GRADIENTS["ResizeNearestNeighborV2Grad"] = _GRADIENTS["ResizeNearestNeighborGrad"]
 _GRADIENTS["CTCLoss"] = "mindlite.functional.sequence_loss:CTCLoss"
 # MindSpore's words for operators that have another name here.
 _SYNONYMS = {
@@ -296,12 +301,12 @@ MODULES = {
     "ops.operations._inner_ops": (_OPERATIONS, {**_GRADIENTS, "TopTypeof": _INSIDE + "TopTypeof"}),
     "ops.operations.comm_ops": (_OPERATIONS, {"ReduceOp": "mindlite.ops:ReduceOp"}),
     "ops.signature": ((), {name: _INSIDE + name for name in ("make_sig", "sig_rw", "sig_kind", "sig_dtype", "Signature")}),
-    "ops.auto_generate": (_OPERATIONS + _OPS, {**_MINT_INSIDE, "copy": "mindlite.ops.operations:Copy.function",
+    "ops.auto_generate": (_OPERATIONS + _OPS, {**_GRADIENTS, **_MINT_INSIDE, "copy": "mindlite.ops.operations:Copy.function",
                                                "contiguous": "mindlite.ops.operations:Contiguous.function"}),
     "ops.auto_generate.gen_ops_def": (_OPS, {"bmm_ext": _MINT_INSIDE["bmm_ext"], **{
         name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function"
         for name in ("add", "sub", "sum", "mean")}}),
-    "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {}),
+    "ops.auto_generate.gen_ops_prim": (_OPERATIONS, _GRADIENTS),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
     "_extends": ((), {"cell_attr_register": "mindlite.functional.jit:cell_attr_register"}),
     "_extends.parse": ((), {}),

@@ -168,7 +168,7 @@ def argmin(a, axis=None):
 
 def count_nonzero(x, axis=None, keepdims=False):
     """How many elements are not zero."""
-    return sum(ops.cast(tensor(x) != 0, dt.int32), axis, dt.int32, keepdims)
+    return sum(ops.cast(ops.not_equal(tensor(x), 0), dt.int32), axis, dt.int32, keepdims)
 
 
 def all(a, axis=None, keepdims=False):
@@ -219,7 +219,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
         size = a.shape[axis]
         after, before = [tuple([slice(b, t) if i == axis else slice(None) for i in range(a.ndim)])
                          for b, t in ((1, size), (0, size - 1))]
-        a = a[after] != a[before] if a.dtype is dt.bool_ else a[after] - a[before]
+        a = ops.not_equal(a[after], a[before]) if a.dtype is dt.bool_ else a[after] - a[before]
     return a
 
 
@@ -272,7 +272,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     if not isinstance(bins, int):
         return tensor(bins)
     low, high = (amin(a), amax(a)) if range is None else (tensor(float(range[0])), tensor(float(range[1])))
-    wide = ops.where(low == high, ops.ones_like(low), ops.zeros_like(low)) / 2
+    wide = ops.where(ops.equal(low, high), ops.ones_like(low), ops.zeros_like(low)) / 2
     low, high = low - wide, high + wide
     return low + (high - low) * Tensor(np.linspace(0, 1, bins + 1).astype(np.float32))
 
@@ -317,7 +317,7 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=False):
     cells: Any = 0
     for column, edge, count in zip(columns, edges, shape):
         place = ops.searchsorted(edge, column, right=True) - 1
-        place = ops.where(column == edge[-1], count - 1, place)                 # the last cell has its upper edge
+        place = ops.where(ops.equal(column, edge[-1]), count - 1, place)                 # the last cell has its upper edge
         fits = ops.logical_and(place >= 0, place < count)
         inside = fits if inside is None else ops.logical_and(inside, fits)
         cells = cells * count + ops.clamp(place, 0, count - 1)

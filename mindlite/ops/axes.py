@@ -88,6 +88,18 @@ def as_known_int(name, value):
     return as_size(name, value)
 
 
+def as_known_number(name, value):
+    """A number given by the user that decides what is computed, as `as_known_int`; what is no number stays.
+
+    raises : Refusal for one that is known at run time only
+    """
+    if isinstance(value, ValueNode):
+        return value.value
+    if isinstance(value, (AnfNode, Dim)):
+        raise Refusal(f"{name}: a number that decides what is computed is known at run time only")
+    return value
+
+
 def size_of_run(value, number, *what, least=0):
     """The Dim of a number that is known at run time only: one Symbol for all that a graph computes of `value` alike.
 

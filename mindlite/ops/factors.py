@@ -28,7 +28,7 @@ from .decomposition import batch_first, lapack, linear_solve, one_operand, solve
 from .define import as_operand, dtype_of
 from .indexing import bounded_indices
 from .linalg import batch_matmul
-from .logic import equal, where
+from .logic import equal, logical_and, where
 from .lookup import gather_elements
 from .norms import pinv
 from .sbp import sbp_rule
@@ -165,10 +165,10 @@ def geqrf(input: TensorLike) -> Any:
         beta = where(first >= 0, -length, length)
         plain = equal(others, 0)
         tau = where(plain, 0.0, (beta - first) / where(plain, 1.0, beta))
-        v = where(rows == k, 1.0, where(rows > k, below / where(plain, 1.0, first - beta), 0.0))
+        v = where(equal(rows, k), 1.0, where(rows > k, below / where(plain, 1.0, first - beta), 0.0))
         turned_rows = made - tau * _product(v, _product(turned(v), made))
         columns = reshape(arange(n), shape=(1, n))
-        kept = where((columns == k) & (rows > k), broadcast_to(v, shape=tuple(made.shape)), turned_rows)
+        kept = where(logical_and(equal(columns, k), rows > k), broadcast_to(v, shape=tuple(made.shape)), turned_rows)
         made = where(columns < k, made, kept)
         taus.append(tau[..., 0])
     return made, concat(taus, -1)
@@ -195,7 +195,7 @@ def _reflected(y, tau, other, transpose):
     rows = reshape(arange(y.shape[-2]), shape=(-1, 1))
     order = range(tau.shape[-1])
     for k in order if transpose else reversed(order):
-        v = where(rows == k, 1.0, where(rows > k, y[..., k:k + 1], 0.0))
+        v = where(equal(rows, k), 1.0, where(rows > k, y[..., k:k + 1], 0.0))
         other = other - expand_dims(tau[..., k:k + 1], -1) * _product(v, _product(turned(v), other))
     return other
 

@@ -12,6 +12,7 @@ from ..mindir.primitive import planned
 from .activation import logsigmoid, relu
 from .arithmetic import minimum
 from .basic import cast, reduce_sum
+from .axes import as_known_number
 from .define import as_operand, dtype_of
 from .elementary import exp, log
 from .indexing import bounded_indices, iota
@@ -42,6 +43,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: float = 1, margi
     input : float[N, C] or [C];   target : int[N] or a number;   p : 1 or 2;   weight : [C], a factor by the target
     raises : ShapeError for what does not fit, ValueRangeError for another p or reduction, IndexRangeError for a label
     """
+    p = as_known_number("multi_margin_loss", p)
     if p not in (1, 2):
         raise ValueRangeError(f"multi_margin_loss: p is 1 or 2, not {p!r}")
     x, labels, plain = _rows("multi_margin_loss", input, target)

@@ -17,7 +17,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .arithmetic import abs, pow
-from .axes import normal_axis
+from .axes import as_known_number, normal_axis
 from .basic import cast, reduce_sum, reshape, transpose
 from .decomposition import inverse, turned
 from .define import as_operand, dtype_of
@@ -49,7 +49,7 @@ def vector_norm(x: Tensor, ord: Any = 2, axis: Axes = None, keepdims: bool = Fal
     raises   : ArgumentError for another order, ValueRangeError for an axis outside, DTypeError for a dtype of integers
     source   : Golub and Van Loan, Matrix Computations, section 2.2
     """
-    x = _as_float(x, dtype)
+    x, ord = _as_float(x, dtype), as_known_number("vector_norm", ord)
     if isinstance(ord, (str, bool)):
         raise ArgumentError(f"vector_norm: no order {ord!r}", hint="a number, inf or -inf")
     if ord in (None, 2):
@@ -87,6 +87,7 @@ def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1),
     if x.ndim < 2:
         raise ShapeError("matrix_norm: a matrix is wanted", note=f"A: {list(x.shape)}")
     row, column = (normal_axis("matrix_norm", a, x.ndim) for a in axis)
+    ord = as_known_number("matrix_norm", ord)
     if row == column:
         raise ValueRangeError("matrix_norm: the two axes are one", note=f"axis: {tuple(axis)}")
     if ord in ("fro", None):
@@ -138,7 +139,7 @@ def cond(A: TensorLike, p: Any = None) -> Tensor:
              for a singular matrix where p wants its inverse
     source : Golub and Van Loan 2013, section 2.6.2
     """
-    A = _as_float(A, None)
+    A, p = _as_float(A, None), as_known_number("cond", p)
     if p in (None, 2, -2):
         values = svd(A, False, False)
         first, last = amax(values, -1), amin(values, -1)

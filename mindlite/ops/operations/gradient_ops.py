@@ -1,7 +1,7 @@
 """Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is the operator's bprop rule or its formula."""
 from ...common.errors import ValueRangeError
-from .. import (exp, expand_dims, gather, logical_and, maximum, minimum, not_equal, one_hot, rsqrt, sigmoid, softplus, tanh,
-                where, zeros_like)
+from .. import (abs, equal, exp, expand_dims, gather, logical_and, maximum, minimum, not_equal, one_hot, pow, rsqrt,
+                sigmoid, softplus, tanh, where, zeros_like)
 from ..creation import zeros
 from ..define import cast_to, dtype_of
 from ..elementary import normal_cdf, normal_pdf
@@ -61,6 +61,7 @@ globals().update(table({
         dout * sigmoid(x) * (1 + x * (1 - sigmoid(x))),
     "LogSoftmaxGrad": lambda out, dout: dout - exp(out) * sum(dout, -1, True),
     "FlattenGrad": lambda dout, shape: dout.reshape(shape),
+    "SigmoidCrossEntropyWithLogitsGrad": lambda x, y, dout: dout * (sigmoid(x) - y),
 }))
 
 
@@ -168,6 +169,43 @@ def MinimumGradGrad(x, y, dx, dy, *, grad_x=True, grad_y=True):
 def HShrinkGrad(dout, x, *, lambd=0.5):
     """The gradient of HShrink for x."""
     return where(logical_and(x >= -lambd, x <= lambd), 0, dout)
+
+
+@operation
+def SoftShrinkGrad(input_grad, input_x, *, lambd=0.5):
+    """The gradient of SoftShrink for input_x."""
+    return where(logical_and(input_x >= -lambd, input_x <= lambd), 0, input_grad)
+
+
+@operation
+def DropoutGrad(shape, mask, *, keep_prob=0.5):
+    """The gradient of Dropout for its operand; `shape` is that of the result, which it divides by keep_prob where mask is 1."""
+    return shape * cast_to(mask, dtype_of(shape)) / keep_prob
+
+
+@operation
+def KLDivLossGrad(grad, x, target, *, reduction="mean"):
+    """-target * grad, by the number of elements for "mean" and by that of rows for "batchmean": the slope of KLDivLoss for x.
+
+    raises : ValueRangeError for another reduction than these, "sum" and "none"
+    """
+    counts = {"none": 1, "sum": 1, "mean": x.size, "batchmean": x.shape[0] if x.ndim else 1}
+    if reduction not in counts:
+        raise ValueRangeError(f"KLDivLossGrad: the reduction is one of {', '.join(counts)}, not {reduction!r}")
+    return -target * grad / counts[reduction]
+
+
+@operation
+def CdistGrad(grad, input_x, input_y, cdist, *, p=2.0):
+    """The gradient of Cdist for input_x; cdist are the distances that it gave, where they are 0 there is none."""
+    difference = expand_dims(input_x, -2) - expand_dims(input_y, -3)
+    size, distance, dout = abs(difference), expand_dims(cdist, -1), expand_dims(grad, -1)
+    if p == 0:
+        return zeros_like(input_x)
+    if p == float("inf"):
+        return sum(where(equal(size, distance), difference.sign() * dout, 0), -2)
+    slope = difference.sign() * pow(where(size > 0, size, 1), p - 1) / pow(where(distance > 0, distance, 1), p - 1)
+    return sum(where(logical_and(size > 0, distance > 0), slope * dout, 0), -2)
 
 
 @operation

@@ -3,13 +3,15 @@ from ...common import dtype as dt
 from ...common.errors import ArgumentError
 from .. import (
     abs, bernoulli, bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1, betainc,
-    cast, cauchy,
+    cast, cauchy, cumsum, expand_dims,
     ctc_greedy_decoder, ctc_loss, eig, eigvals, eps, fftn, flip, gamma, geqrf, igamma, igammac, ifftn, irfftn, log_normal,
     logcumsumexp, logspace, lstsq, lu_solve, lu_unpack, matrix_exp, matrix_norm, matrix_power, median,
     multi_margin_loss, multilabel_margin_loss, multinomial_with_replacement, mvlgamma, nanmedian, nanquantile, nextafter,
     norm, orgqr, ormqr, pdist, poisson, polar, qr, quantile, random_categorical, random_gamma, random_poisson, rfftn, shuffle,
     soft_margin_loss, solve_triangular, sort, standard_laplace, stft, triplet_margin_loss, zeros, zeta)
 from .. import bartlett_window, blackman_window, hamming_window
+from .. import logic
+from .. import reduction as reduction_of
 from ..define import as_operand, dtype_of
 from ..structure import concat
 from .define import operation, table
@@ -197,9 +199,10 @@ def MultiMarginLoss(x, target, weight=None, *, p=1, margin=1.0, reduction="mean"
 def MultilabelMarginLoss(x, target, *, reduction="mean"):
     """(the loss, 1 where a class is a label and 0 elsewhere); see multilabel_margin_loss."""
     x, labels = as_operand(x), as_operand(target)
-    named = (labels < 0).astype("int64").cumsum(-1) == 0
-    classes = (labels[..., None] == as_operand(list(range(x.shape[-1])))) & named[..., None]
-    return multilabel_margin_loss(x, labels, reduction), cast(classes.any(-2), dtype=dtype_of(labels))
+    named = logic.equal(cumsum(cast(logic.less(labels, 0), dtype="int64"), -1), 0)
+    chosen = logic.equal(expand_dims(labels, -1), as_operand(list(range(x.shape[-1]))))
+    chosen = reduction_of.any(logic.logical_and(chosen, expand_dims(named, -1)), -2)
+    return multilabel_margin_loss(x, labels, reduction), cast(chosen, dtype=dtype_of(labels))
 
 
 @operation
