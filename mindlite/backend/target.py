@@ -22,6 +22,7 @@ from ..common import device as devices
 from ..common.config import config
 from ..common.errors import DeviceError
 from ..common.lazy import LazyModule
+from .printers.python_source import python_source
 
 cpu, cuda = LazyModule("mindlite.backend.cpu.target"), LazyModule("mindlite.backend.cuda.target")
 
@@ -92,6 +93,10 @@ class Target(abc.ABC):
     def write(self, nest: Any) -> str:
         """What is compiled, of a scheduled `mindir.loops.LoopNest`: text in a language of the Target's. Equal kernels have equal
         texts: what is compiled is cached by it."""
+
+    def source(self, nest: Any) -> str:
+        """A scheduled LoopNest as Python text, for people."""
+        return python_source(nest)
 
     def refuse(self, values: Any) -> None:
         """Raise CannotFuse for a scalar expression (`mindir.scalar`) among `values` that `write` has no code for."""

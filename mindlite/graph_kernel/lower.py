@@ -3,7 +3,6 @@ import functools
 from typing import Any
 
 from ..backend.kernel import Kernel
-from ..backend.printers.python_source import python_source
 from ..backend.target import current
 from ..common.config import config
 from ..common.records import dataclass
@@ -90,7 +89,7 @@ def _lowering_together(graph, parts, in_place, target):
     text = target.write_together(texts, positions)
 
     def source():
-        return "\n".join(python_source(scheduled()) for scheduled in dict(zip(texts, sources)).values())
+        return "\n".join(target.source(scheduled()) for scheduled in dict(zip(texts, sources)).values())
     kernel = target.compiled(graph.name, text, source)
     return Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), tuple(sizes), total, 1, sources[0])
 
@@ -119,7 +118,7 @@ def fusable(graph, target=None):
 
 def _lowered(graph, written, scheduled, target):
     def source():
-        return python_source(lowered.nest)
+        return target.source(lowered.nest)
     kernel = target.compiled(graph.name, written.text, source, max(1, nominal(written.cost)))
     lowered = Lowered(kernel, tuple(graph.parameters), tuple(graph.outputs), written.sizes, written.extent, written.cost,
                       scheduled)

@@ -1,4 +1,4 @@
-"""One kernel of each kind as it is written, for a reader to follow: golden/NAME.ll, and golden/ptx.json, what is in its PTX.
+"""One kernel of each kind as it is written, for a reader: golden/NAME.ll, NAME.py for numba.cuda; ptx.json, what is in its PTX.
 
 A change of a printer shows here as a change of text. `python test_golden.py` in this directory writes the files anew; then read
 what git says of them. LLVM's own text differs between its versions, so of the PTX only instructions that matter are counted.
@@ -16,6 +16,7 @@ from test_kernels import CASES, ARCHITECTURES, scheduled
 
 from mindlite.backend.cuda import library, nvptx
 from mindlite.backend.cuda.code import kernel_text, ptx
+from mindlite.backend.cuda.numba_source import cuda_source
 from mindlite.common import dtype as dt
 
 HERE = pathlib.Path(__file__).parent / "golden"
@@ -46,8 +47,13 @@ def counts_of(name, architecture="sm_90"):
     return {kind: len(re.findall(pattern, text)) for kind, pattern in KINDS.items()}
 
 
-def file_of(name):
-    return HERE / f"{name.replace(' ', '_')}.ll"
+def cuda_text_of(name):
+    """The text for numba.cuda of a generated kernel."""
+    return cuda_source(scheduled(CASES[NESTS[name]][1](1)), plain=False)
+
+
+def file_of(name, language="ll"):
+    return HERE / f"{name.replace(' ', '_')}.{language}"
 
 
 @pytest.mark.skipif(json.loads((HERE / "ptx.json").read_text()).get("llvmlite") != VERSION if HERE.exists() else False,
@@ -55,6 +61,11 @@ def file_of(name):
 @pytest.mark.parametrize("name", [*NESTS, *PARTS])
 def test_a_kernel_is_written_as_it_was(name):
     assert text_of(name) == file_of(name).read_text(), "python tests/cuda/test_golden.py writes it anew: read the difference"
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_a_kernel_is_written_for_numba_cuda_as_it_was(name):
+    assert cuda_text_of(name) == file_of(name, "py").read_text(), "python tests/cuda/test_golden.py writes it anew"
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -85,5 +96,7 @@ if __name__ == "__main__":
     HERE.mkdir(exist_ok=True)
     for kernel in (*NESTS, *PARTS):
         file_of(kernel).write_text(text_of(kernel))
+    for kernel in NESTS:
+        file_of(kernel, "py").write_text(cuda_text_of(kernel))
     counts = {kernel: counts_of(kernel) for kernel in (*NESTS, *PARTS)}
     (HERE / "ptx.json").write_text(json.dumps({"llvmlite": VERSION, **counts}, indent=1) + "\n")

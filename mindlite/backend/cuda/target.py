@@ -21,6 +21,7 @@ from ..target import Target, provide
 from . import library, nvptx
 from .code import kernel_text
 from .driver import KIND, Driver, libcuda
+from .numba_source import cuda_source
 from .simulated_library import SimulatedLibrary
 from .threads import refuse_libm
 
@@ -52,6 +53,10 @@ class CUDA(Target):
     def write(self, nest: Any) -> str:
         """LLVM IR of a part (`nvptx`)."""
         return nvptx.emit(nest)
+
+    def source(self, nest: Any) -> str:
+        """What its threads do, as text for numba.cuda."""
+        return cuda_source(nest)
 
     def write_together(self, texts: list, positions: list) -> str:
         """The parts and where their words are: blocks, not items, are shared out, so extents are not asked for."""

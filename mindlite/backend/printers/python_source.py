@@ -27,6 +27,8 @@ _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", 
               "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
               "ge": ">="}
 COMMENT_COLUMN = 60
+FUNCTIONS = UNARY_FUNCTIONS + BINARY_FUNCTIONS + ("where", "exceeds", "undercuts", "full")
+_RESERVED = {"begin", "end", "t", "inf", "nan", "range", *keyword.kwlist, *FUNCTIONS, *(d.name for d in dt.ALL)}
 
 
 def python_source(nest, plain=False):
@@ -38,6 +40,8 @@ def python_source(nest, plain=False):
 
 
 class _Printer:
+    reserved = frozenset(_RESERVED)                          # names that no value has
+
     def __init__(self, nest, plain=False):
         self.nest, self.plain = nest, plain
         self.names, self.taken, self.lines, self.variables = {}, set(), [], {}
@@ -54,7 +58,7 @@ class _Printer:
         wish = "".join(c if c.isalnum() else "_" for c in str(wish)) or "t"
         wish = "_" + wish if wish[0].isdigit() else wish
         name, number = wish, 0
-        while name in self.taken or name in _RESERVED:
+        while name in self.taken or name in self.reserved:
             number += 1
             name = f"{wish}_{number}"
         self.taken.add(name)
@@ -168,6 +172,12 @@ class _Printer:
                 self.line(depth, f"for {self.bind(variable)} in range({self.dim(extent)}):")
             depth += 1
             self.statements(statements, depth)
+        self.fold_step(s, name, best, lane, depth)
+        self.names[s.expr] = name + lane
+
+    def fold_step(self, s, name, best, lane, depth):
+        """One element is folded in. best: what is held of an argmax or argmin, else name"""
+        kind = s.expr.fields[0]
         value, held = self.value(s.value), best + lane
         if best is not name:
             number = "0"
@@ -186,7 +196,6 @@ class _Printer:
             self.line(depth, f"{held} = {kind}imum({held}, {value})")
         else:
             self.line(depth, f"{held} {_FOLD[kind]}= {value}")
-        self.names[s.expr] = name + lane
 
     def fold_blocks(self, s, depth):
         """A floating-point sum or product: blocks in the elements' type, their totals in double."""
@@ -301,8 +310,6 @@ class _Printer:
 
 _FOLD = {"sum": "+", "prod": "*", "any": "|", "all": "&"}
 _WINS = {"argmax": "exceeds", "argmin": "undercuts"}
-FUNCTIONS = UNARY_FUNCTIONS + BINARY_FUNCTIONS + ("where", "exceeds", "undercuts", "full")
-_RESERVED = {"begin", "end", "t", "inf", "nan", "range", *keyword.kwlist, *FUNCTIONS, *(d.name for d in dt.ALL)}
 
 
 def numba_source(nest):
