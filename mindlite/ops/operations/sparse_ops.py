@@ -187,11 +187,8 @@ def _count(num_segments):
 @operation
 def ConcatOffsetV1(axis, x):
     """Where each of the shapes x, int[axes] each, begins along `axis` in their concatenation: Tensors like them."""
-    chosen, start, made = None, 0, []
-    for shape in x:
-        if chosen is None:
-            n = shape.shape[0]
-            chosen = cast_to(equal(arange(n), remainder(axis, n)), dtype_of(shape))
-        made.append(chosen * start)
-        start = start + sum(chosen * shape)
+    n, made = x[0].shape[0], [x[0] * 0]
+    chosen = cast_to(equal(arange(n), remainder(axis, n)), dtype_of(x[0]))
+    for shape in x[:-1]:
+        made.append(made[-1] + chosen * shape)
     return tuple(made)
