@@ -74,6 +74,26 @@ class Driver(Protocol):
     def synchronize(self, index: int) -> None:
         """Wait until all work is done."""
 
+    # What `functional.runtime` (MindSpore's hal) asks; a device can do without.
+
+    def memory(self, index: int) -> dict[str, int]:
+        """Bytes: "allocated" and "reserved" (held from the system), and of each the "most"."""
+
+    def forget_most(self, index: int) -> None:
+        """Count the most bytes from here on."""
+
+    def trim(self, index: int) -> None:
+        """Give memory back to the system that is held and not in use."""
+
+    def properties(self, index: int) -> tuple[str, int, int, tuple[int, int]]:
+        """(name, bytes of memory, multiprocessors, version of its abilities)."""
+
+    def idle(self, index: int) -> bool:
+        """Is all work done that was asked for?"""
+
+    def moment(self, index: int) -> Any:
+        """When the work is done that was asked for before: done(), wait(), milliseconds_to(a later one), index."""
+
     def entry(self, index: int) -> int:
         """The address of a C function that a Flow calls, `int64_t entry(int64_t what, int64_t *args, int64_t count)`.
 

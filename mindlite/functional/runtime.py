@@ -1,11 +1,12 @@
-"""MindSpore's `hal` and `runtime` on the CPU: streams, events, memory and devices, with what is true of one process.
+"""MindSpore's `hal` and `runtime`: streams, events, memory and devices, with what is true of one process.
 
     start, end = Event(enable_timing=True), Event(enable_timing=True)
     start.record();  step();  end.record()
     start.elapsed_time(end)                     milliseconds
 
-Operators run when they are called, in the order of the program, so there is one stream and nothing to wait for. Memory is
-that of the process, as the operating system counts it.
+On the CPU operators run when they are called, in the order of the program, so there is one stream and nothing to wait for.
+Memory is that of the process, as the operating system counts it. Another device works through its one stream while Python goes
+on: `synchronize`, events and memory are its driver's (`common.device.Driver`). Who names no device means that of set_context.
 """
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from typing import Any
 
 from ..common.checks import check_value_type
 from ..common.config import config
-from ..common.device import device as device_named, name_of
-from ..common.errors import ArgumentError, MindliteError, ValueRangeError
+from ..common.device import device as device_named, driver_of, known_kind, name_of, numbered, target_device
+from ..common.errors import ArgumentError, DeviceError, MindliteError, ValueRangeError
 from ..common.records import dataclass
 from .context import threads_num
 
@@ -28,11 +29,19 @@ _STATUS = "/proc/self/status"
 
 
 def synchronize() -> None:
-    """Wait until every operator that was called has run: they run when they are called, so there is no waiting."""
+    """Wait until every operator that was called has run; on the CPU it has. raises : DeviceError if one has failed on a device"""
+    if (here := _driven(None)) is not None:
+        here[0].synchronize(here[1])
 
 
 def launch_blocking() -> None:
-    """Let operators be called one after the other, so that an error stands where its cause is: they are."""
+    """Let operators be called one after the other, so that an error stands where its cause is: on the CPU they are.
+
+    raises : DeviceError on another device, where this does not exist
+    """
+    if _driven(None) is not None:
+        raise DeviceError("launch_blocking: kernels of a device are launched without waiting",
+                          hint="synchronize() after the line that is looked for")
 
 
 # ---------------------------------------------------------------- streams and events
@@ -46,27 +55,38 @@ class Event:
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         self.enable_timing = check_value_type("enable_timing", enable_timing, bool, "Event")
-        self._moment: float | None = None
+        self._moment: Any = None                             # seconds on the CPU, else the driver's
 
     def record(self, stream: Stream | None = None) -> None:
-        """Now is the moment."""
-        self._moment = time.perf_counter()
+        """Now is the moment; on a device, when what was called before has run there."""
+        here = _driven(None)
+        self._moment = time.perf_counter() if here is None else here[0].moment(here[1])
 
     def query(self) -> bool:
-        """True: what was called before has run."""
-        return True
+        """Has run what was called before? Of an event that was not recorded: True."""
+        return self._moment is None or isinstance(self._moment, float) or self._moment.done()
 
     def synchronize(self) -> None:
-        """Wait for the moment, which lies behind."""
+        """Wait for the moment. raises : DeviceError if what was called before has failed on a device"""
+        if self._moment is not None and not isinstance(self._moment, float):
+            self._moment.wait()
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let a stream wait for the moment, which lies behind."""
+        """Let a stream wait for the moment: there is one, in which it lies behind."""
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this moment to another one. raises : EventError unless both take time and are recorded"""
-        if not self.enable_timing or not end_event.enable_timing or self._moment is None or end_event._moment is None:
+        """Milliseconds from this moment to another one.
+
+        raises : EventError unless both take time and are recorded, on one device
+        """
+        first, last = self._moment, end_event._moment
+        if not self.enable_timing or not end_event.enable_timing or first is None or last is None:
             raise EventError("elapsed_time: both events are recorded, and made with enable_timing=True")
-        return (end_event._moment - self._moment) * 1000
+        if isinstance(first, float) and isinstance(last, float):
+            return (last - first) * 1000
+        if isinstance(first, float) or isinstance(last, float) or first.index != last.index:
+            raise EventError("elapsed_time: both events are recorded on one device")
+        return float(first.milliseconds_to(last))
 
 
 class Stream:
@@ -88,11 +108,13 @@ class Stream:
         """Wait for another stream, which has run."""
 
     def query(self) -> bool:
-        """True: what was called has run."""
-        return True
+        """Has run what was called?"""
+        here = _driven(None)
+        return True if here is None else here[0].idle(here[1])
 
     def synchronize(self) -> None:
-        """Wait until what was called has run: it has."""
+        """Wait until what was called has run."""
+        synchronize()
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Stream) and other.id == self.id
@@ -101,7 +123,7 @@ class Stream:
         return hash(self.id)
 
     def __repr__(self) -> str:
-        return f"Stream(device name=CPU, device id={config.device_id}, stream id={self.id})"
+        return f"Stream(device name={config.device_target}, device id={config.device_id}, stream id={self.id})"
 
 
 _DEFAULT = Stream()
@@ -148,6 +170,29 @@ def set_cur_stream(stream: Stream | None) -> None:
 
 # ---------------------------------------------------------------- memory
 
+
+def _driven(device_target: str | None, device_id: int | None = None) -> tuple[Any, int] | None:
+    """(the driver, the number) of a device that is not the CPU, by default that of set_context; None for the CPU.
+
+    raises : ValueRangeError for a device that does not exist, DeviceError for one that is missing here
+    """
+    if device_target is None:
+        found = target_device()
+    else:
+        kind = known_kind(device_target, "hal")
+        number = config.device_id if kind == config.device_target else 0
+        found = numbered(kind, number if device_id is None else device_id, "hal")
+    if found is None or found.is_host:
+        return None
+    return driver_of(found), found.index if device_id is None else numbered(found.kind, device_id, "hal").index
+
+
+def _of_device(name: str, device_target: str | None) -> int | None:
+    """A number of a device's memory, by its driver; None for the CPU."""
+    here = _driven(device_target)
+    return None if here is None else here[0].memory(here[1])[name]
+
+
 def _status(name: str) -> int:
     """A row of /proc/self/status in bytes; 0 where there is none."""
     if not os.path.exists(_STATUS):
@@ -160,32 +205,38 @@ def _status(name: str) -> int:
 
 
 def memory_allocated(device_target: str | None = None) -> int:
-    """Bytes of main memory that the process holds now."""
-    _check_device(device_target)
+    """Bytes of main memory that the process holds now; on a device, of storages and arenas."""
+    if (found := _of_device("allocated", device_target)) is not None:
+        return found
     return _status("VmRSS") or max_memory_allocated()
 
 
 def max_memory_allocated(device_target: str | None = None) -> int:
     """The most bytes that it has held since the start, or since `reset_max_memory_allocated`."""
-    _check_device(device_target)
+    if (found := _of_device("most allocated", device_target)) is not None:
+        return found
     unit = 1 if sys.platform == "darwin" else 1024
     return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def memory_reserved(device_target: str | None = None) -> int:
-    """As memory_allocated: no memory is held that is not in use."""
-    return memory_allocated(device_target)
+    """As memory_allocated: no main memory is held that is not in use. On a device, what its pool has of the device."""
+    found = _of_device("reserved", device_target)
+    return memory_allocated(device_target) if found is None else found
 
 
 def max_memory_reserved(device_target: str | None = None) -> int:
-    """As max_memory_allocated."""
-    return max_memory_allocated(device_target)
+    """The most bytes of memory_reserved."""
+    found = _of_device("most reserved", device_target)
+    return max_memory_allocated(device_target) if found is None else found
 
 
 def memory_stats(device_target: str | None = None) -> dict[str, Any]:
-    """MindSpore's dict of numbers: those that there are on a CPU."""
-    return {"total_reserved_memory": memory_reserved(device_target), "total_allocated_memory": memory_allocated(device_target),
-            "total_idle_memory": 0, "total_eager_free_memory": 0, "max_reserved_memory": max_memory_reserved(device_target),
+    """MindSpore's dict of numbers: those that there are here."""
+    reserved, allocated = memory_reserved(device_target), memory_allocated(device_target)
+    return {"total_reserved_memory": reserved, "total_allocated_memory": allocated,
+            "total_idle_memory": 0 if _driven(device_target) is None else max(0, reserved - allocated),
+            "total_eager_free_memory": 0, "max_reserved_memory": max_memory_reserved(device_target),
             "max_allocated_memory": max_memory_allocated(device_target)}
 
 
@@ -197,7 +248,9 @@ def memory_summary(device_target: str | None = None) -> str:
 
 def reset_max_memory_allocated(device_target: str | None = None) -> None:
     """Count the most bytes from here on; warns where the operating system counts only since the start."""
-    _check_device(device_target)
+    if (here := _driven(device_target)) is not None:
+        here[0].forget_most(here[1])
+        return
     try:
         with open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
             stream.write("5")
@@ -209,7 +262,9 @@ reset_max_memory_reserved = reset_peak_memory_stats = reset_max_memory_allocated
 
 
 def empty_cache() -> None:
-    """Give memory back that is held but not in use: there is none."""
+    """Give memory back that is held but not in use: on the CPU there is none."""
+    if (here := _driven(None)) is not None:
+        here[0].trim(here[1])
 
 
 def set_memory(init_size: str = "2GB", increase_size: str = "2GB", max_size: str = "1024GB", optimize_level: str = "O0",
@@ -245,31 +300,37 @@ _set_threads = threads_num
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """name of the processor, bytes of main memory, number of cores."""
+    """name of the processor, bytes of its memory, number of cores or multiprocessors."""
     name: str
     total_memory: int
     multi_processor_count: int
 
 
-def _check_device(device_target: str | None, device_id: int = 0) -> None:
-    """raises : ValueRangeError for a device that does not exist, DeviceError for one that is missing here"""
-    is_host = device_target is None or device_named(device_target, "hal").is_host
+def _properties(device_id: int, device_target: str | None) -> tuple[str, int, int, tuple[int, int]] | None:
+    """What the driver says of a device (name, bytes, multiprocessors, capability); None for the CPU. raises : ArgumentError,
+    ValueRangeError for a device that does not exist, DeviceError for one that is missing here"""
     if isinstance(device_id, bool) or not isinstance(device_id, int):
         raise ArgumentError(f"a device_id is an int, not {type(device_id).__name__}")
-    if device_id < 0 or is_host and device_id:
+    if device_id < 0:
         raise ValueRangeError(f"there is no device {device_id}", hint="0")
+    here = _driven(device_target, device_id)
+    if here is None and device_id:
+        raise ValueRangeError(f"there is no device {device_id}", hint="0")
+    return None if here is None else here[0].properties(here[1])
 
 
 def get_device_properties(device_id: int, device_target: str | None = None) -> DeviceProperties:
     """What is known of a device. raises : ArgumentError, ValueRangeError, DeviceError"""
-    _check_device(device_target, device_id)
+    if (found := _properties(device_id, device_target)) is not None:
+        return DeviceProperties(*found[:3])
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return DeviceProperties(get_device_name(device_id, device_target), total, os.cpu_count() or 1)
 
 
 def get_device_name(device_id: int, device_target: str | None = None) -> str:
-    """The processor's name."""
-    _check_device(device_target, device_id)
+    """The processor's name. raises : as `get_device_properties`"""
+    if (found := _properties(device_id, device_target)) is not None:
+        return found[0]
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
             for line in stream:
@@ -280,8 +341,8 @@ def get_device_name(device_id: int, device_target: str | None = None) -> str:
 
 def device_count(device_target: str | None = None) -> int:
     """How many devices of a kind there are: one CPU."""
-    _check_device(device_target)
-    return 1
+    here = _driven(device_target)
+    return 1 if here is None else here[0].count
 
 
 def is_available(device_target: str) -> bool:
@@ -299,11 +360,16 @@ def is_initialized(device_target: str) -> bool:
 
 
 def get_device_capability(device_id: int, device_target: str | None = None) -> tuple[int, int]:
-    """CUDA's version of a device's abilities, which a CPU does not have. raises : ValueRangeError"""
-    raise ValueRangeError("get_device_capability: a CPU has no CUDA capability")
+    """CUDA's version of a device's abilities, as (9, 0). raises : ValueRangeError for a CPU, which has none"""
+    if (found := _properties(device_id, device_target)) is None:
+        raise ValueRangeError("get_device_capability: a CPU has no CUDA capability")
+    return found[3]
 
 
 def get_arch_list(device_target: str | None = None) -> list[str]:
-    """What kernels are compiled for: this machine's architecture."""
-    _check_device(device_target)
-    return [platform.machine()]
+    """What kernels are compiled for: the architecture of this machine or of the devices, as "sm_90"."""
+    here = _driven(device_target)
+    if here is None:
+        return [platform.machine()]
+    found = {here[0].properties(index)[3] for index in range(here[0].count)}
+    return [f"sm_{major}{minor}" for major, minor in sorted(found)]

@@ -6,16 +6,22 @@ A Flow calls `entry`, which is machine code: a launch is cuCtxSetCurrent and cuL
 the Flow has them. Each device has one stream, on which all is done in order; memory comes from its stream-ordered pool, so
 what is given back may be taken again before the work on it is done, and nothing waits. Only copies to the CPU wait.
 """
+from __future__ import annotations
+
 import atexit
 import ctypes
+import gc
 import threading
 from typing import Any
 
 import numpy as np
 
 from ...common.device import COPY, CPU, FAILED, GIVE, LAUNCH, POISON, TAKE, Device
+from ...common.dtype import dtype as dtype_of
 from ...common.errors import DeviceError
 from ...common.events import emit
+from ...common.storage import DeviceArray
+from ...common.tensor import Tensor
 from ..low_python import LowModule, source_of
 from . import ptx_cache
 from .code import MOST_THREADS
@@ -24,7 +30,8 @@ KIND = "GPU"
 LIBRARIES = ("libcuda.so.1", "libcuda.so")
 OUT_OF_MEMORY, NOT_READY = 2, 600
 MAJOR, MINOR, PROCESSORS = 75, 76, 16                       # numbers of attributes
-RELEASE_THRESHOLD = 4
+RELEASE_THRESHOLD, RESERVED, MOST_RESERVED = 4, 5, 6        # numbers of a pool's attributes
+LARGEST = 10                                                # storages that an error for memory names
 BLOCKS_OF_A_PROCESSOR = 8                                   # 256 threads each: as many as a multiprocessor holds at a time
 WORK_OF_A_THREAD = 8                                        # operations that are worth a thread
 _I, _L, _P = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
@@ -52,6 +59,15 @@ FUNCTIONS = {
     "cuMemsetD8Async": (_L, ctypes.c_ubyte, _L, _P),
     "cuStreamCreate": (_P, ctypes.c_uint),
     "cuStreamSynchronize": (_P,),
+    "cuStreamQuery": (_P,),
+    "cuEventCreate": (_P, ctypes.c_uint),
+    "cuEventRecord": (_P, _P),
+    "cuEventQuery": (_P,),
+    "cuEventSynchronize": (_P,),
+    "cuEventElapsedTime": (_P, _P, _P),
+    "cuEventDestroy_v2": (_P,),
+    "cuMemPoolGetAttribute": (_P, _I, _P),
+    "cuMemPoolTrimTo": (_P, _L),
     "cuModuleLoadData": (_P, _P),
     "cuModuleGetFunction": (_P, _P, _P),
     "cuLaunchKernel": (_P, *[ctypes.c_uint] * 7, _P, _P, _P),
@@ -104,13 +120,13 @@ class _Gpu:
         self.name = name.value.decode()
         major, minor, self.processors = (driver.asked("cuDeviceGetAttribute", _I(), attribute, self.device).value
                                          for attribute in (MAJOR, MINOR, PROCESSORS))
-        self.architecture = f"sm_{major}{minor}"
+        self.capability, self.architecture = (major, minor), f"sm_{major}{minor}"
         self.memory = driver.asked("cuDeviceTotalMem_v2", _L(), self.device).value
         self.context = driver.asked("cuDevicePrimaryCtxRetain", _P(), self.device).value
         driver.call("cuCtxSetCurrent", self.context)
         self.stream = driver.asked("cuStreamCreate", _P(), 1).value
-        pool = driver.asked("cuDeviceGetDefaultMemPool", _P(), self.device).value
-        driver.call("cuMemPoolSetAttribute", pool, RELEASE_THRESHOLD, ctypes.byref(ctypes.c_uint64(2 ** 64 - 1)))
+        self.pool = driver.asked("cuDeviceGetDefaultMemPool", _P(), self.device).value
+        driver.call("cuMemPoolSetAttribute", self.pool, RELEASE_THRESHOLD, ctypes.byref(ctypes.c_uint64(2 ** 64 - 1)))
         self.limit = self.processors * BLOCKS_OF_A_PROCESSOR
         self.table = (ctypes.c_int64 * 4)(self.context, self.stream or 0, self.limit, 0)
         self.sizes: dict = {}                                # bytes of what is taken, by address
@@ -197,12 +213,27 @@ class Driver:
             free, total = _L(), _L()
             self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
             raise MemoryError(f"{KIND}:{index} has no {nbytes / 2**20:.1f} MiB left: {gpu.live / 2**20:.1f} MiB are in use by "
-                              f"this process, {free.value / 2**20:.1f} of {total.value / 2**20:.1f} MiB are free") from None
+                              f"this process, {free.value / 2**20:.1f} of {total.value / 2**20:.1f} MiB are free"
+                              f"{self.largest(index)}") from None
         with self.lock:
             gpu.sizes[address] = nbytes
             gpu.live += nbytes
             gpu.most = max(gpu.most, gpu.live)
         return address
+
+    def largest(self, index: int) -> str:
+        """The largest storages, for an error: their sizes, and what lies there."""
+        sizes = dict(self.gpu(index).sizes)
+        named = {}
+        for tensor in gc.get_objects():                      # whoever asks has no memory left, and no haste
+            if isinstance(tensor, Tensor) and isinstance(array := getattr(tensor, "away", None), DeviceArray) and \
+                    array.device == Device(KIND, index):
+                name = getattr(tensor, "name", "") or type(tensor).__name__
+                named[array.address] = f"{name} {dtype_of(array.dtype).short}{list(array.shape)}"
+        rows = sorted(sizes.items(), key=lambda item: -item[1])[:LARGEST]
+        lines = [f"\n    {nbytes / 2**20:10.1f} MiB  {named.get(address, 'intermediate results of a compiled function')}"
+                 for address, nbytes in rows]
+        return "; the largest storages:" + "".join(lines) if lines else ""
 
     def release(self, index: int, address: int) -> None:
         """Give memory back, behind the work that was asked for; when the process ends it goes by itself."""
@@ -229,6 +260,47 @@ class Driver:
     def synchronize(self, index: int) -> None:
         """Wait until all work is done. raises : CudaError if some of it failed"""
         self.call("cuStreamSynchronize", self.current(index).stream)
+
+    # -- what `functional.runtime` asks: memory and moments
+
+    def memory(self, index: int) -> dict[str, int]:
+        """Bytes: in use now and at most, held from the system now and at most."""
+        gpu = self.current(index)
+        held, most = ctypes.c_uint64(), ctypes.c_uint64()
+        self.call("cuMemPoolGetAttribute", gpu.pool, RESERVED, ctypes.byref(held))
+        self.call("cuMemPoolGetAttribute", gpu.pool, MOST_RESERVED, ctypes.byref(most))
+        return {"allocated": gpu.live, "most allocated": gpu.most, "reserved": held.value, "most reserved": most.value}
+
+    def forget_most(self, index: int) -> None:
+        """Count the most bytes from here on."""
+        gpu = self.current(index)
+        gpu.most = gpu.live
+        self.call("cuMemPoolSetAttribute", gpu.pool, MOST_RESERVED, ctypes.byref(ctypes.c_uint64(0)))
+
+    def trim(self, index: int) -> None:
+        """Give memory back to the system that is held and not in use."""
+        gpu = self.current(index)
+        self.call("cuStreamSynchronize", gpu.stream)
+        self.call("cuMemPoolTrimTo", gpu.pool, 0)
+
+    def properties(self, index: int) -> tuple[str, int, int, tuple[int, int]]:
+        """(name, bytes of memory, multiprocessors, compute capability) of a device."""
+        gpu = self.gpu(index)
+        return gpu.name, gpu.memory, gpu.processors, gpu.capability
+
+    def idle(self, index: int) -> bool:
+        """Is all work done that was asked for?"""
+        return self._done("cuStreamQuery", self.current(index).stream)
+
+    def _done(self, name, handle):
+        status = self.functions[name](handle)
+        if status not in (0, NOT_READY):
+            raise self.error(status, name)
+        return status == 0
+
+    def moment(self, index: int) -> Moment:
+        """The Moment at which the work is done that was asked for before."""
+        return Moment(self, self.current(index))
 
     # -- kernels
 
@@ -309,6 +381,34 @@ class Driver:
         """Give back what was taken for a run."""
         for address in self.taken.pop(run, ()):
             self.release(index, address)
+
+
+class Moment:
+    """An event of CUDA, recorded in the stream of a device when it is made."""
+
+    def __init__(self, driver: Driver, gpu: _Gpu) -> None:
+        self.driver, self.index = driver, gpu.index
+        self.handle = driver.asked("cuEventCreate", _P(), 0).value
+        driver.call("cuEventRecord", self.handle, gpu.stream)
+
+    def done(self) -> bool:
+        """Is the work done that was asked for before?"""
+        self.driver.current(self.index)
+        return self.driver._done("cuEventQuery", self.handle)
+
+    def wait(self) -> None:
+        """Wait for it. raises : CudaError if some of it failed"""
+        self.driver.current(self.index)
+        self.driver.call("cuEventSynchronize", self.handle)
+
+    def milliseconds_to(self, later: Moment) -> float:
+        """The time between this moment and a later one, on the device; waits for that."""
+        later.wait()
+        return self.driver.asked("cuEventElapsedTime", ctypes.c_float(), self.handle, later.handle).value
+
+    def __del__(self) -> None:
+        if not self.driver.ended and "handle" in vars(self):
+            self.driver.functions["cuEventDestroy_v2"](self.handle)
 
 
 class Record:

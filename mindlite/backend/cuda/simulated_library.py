@@ -11,11 +11,13 @@ import bisect
 import collections
 import ctypes
 import threading
+import time
 from typing import Any
 
 import numpy as np
 
-from .driver import FUNCTIONS, MAJOR, MINOR, OUT_OF_MEMORY, PROCESSORS
+from .driver import (FUNCTIONS, MAJOR, MINOR, MOST_RESERVED, NOT_READY, OUT_OF_MEMORY, PROCESSORS,
+                     RESERVED)
 from .simulator import Simulated
 
 BASE, END = 0x5C0D << 48, 0x5C0E << 48                       # no process has such addresses
@@ -48,6 +50,9 @@ class SimulatedLibrary:
         self.blocks: dict = {}
         self.starts: list = []
         self.next, self.live, self.most = BASE, 0, 0
+        self.held, self.most_held = 0, 0                     # what the pool has of the device's memory
+        self.last_event = 0
+        self.moments: dict = {}                              # {event: when the work before it was done, None before}
         self.queue: collections.deque = collections.deque()
         self.failed = 0
         self.images: list = []
@@ -120,6 +125,14 @@ class SimulatedLibrary:
 
     def cuMemPoolSetAttribute(self, pool, attribute, value):
         """The pool keeps what it is given here, too."""
+        if attribute == MOST_RESERVED:
+            self.most_held = self.held
+
+    def cuMemPoolGetAttribute(self, pool, attribute, out):
+        _write(out, ctypes.c_uint64, {RESERVED: self.held, MOST_RESERVED: self.most_held}[attribute])
+
+    def cuMemPoolTrimTo(self, pool, least):
+        self.held = max(self.live, least)
 
     def cuMemGetInfo_v2(self, free, total):
         _write(free, ctypes.c_size_t, self.memory - self.live)
@@ -148,7 +161,8 @@ class SimulatedLibrary:
         self.blocks[address] = np.full(nbytes + 16, 0xff, np.uint8), nbytes
         self.starts.append(address)
         self.live += nbytes
-        self.most = max(self.most, self.live)
+        self.most, self.held = max(self.most, self.live), max(self.held, self.live)
+        self.most_held = max(self.most_held, self.held)
         _write(out, ctypes.c_size_t, address)
         return 0
 
@@ -193,9 +207,9 @@ class SimulatedLibrary:
             self.flush()
         return self.failed
 
-    def flush(self):
-        """Do what waits."""
-        while self.queue:
+    def flush(self, pieces=None):
+        """Do what waits, or so many pieces of it."""
+        for _ in range(len(self.queue) if pieces is None else min(pieces, len(self.queue))):
             work = self.queue.popleft()
             if not self.failed:
                 try:
@@ -207,6 +221,34 @@ class SimulatedLibrary:
         self.flush()
         failed, self.failed = self.failed, 0                 # a GPU's context would be lost; the next test goes on
         return failed
+
+    def cuStreamQuery(self, stream):
+        self.flush(1)                                        # time passes while somebody asks
+        return NOT_READY if self.queue else self.failed
+
+    def cuEventCreate(self, out, flags):
+        self.last_event += 1
+        _write(out, ctypes.c_void_p, self.last_event)
+
+    def cuEventRecord(self, event, stream):
+        self.moments[event] = None
+        return self.later(lambda: self.moments.update({event: time.perf_counter()}))
+
+    def cuEventQuery(self, event):
+        self.flush(1)
+        return self.failed or (NOT_READY if self.moments[event] is None else 0)
+
+    def cuEventSynchronize(self, event):
+        if self.moments[event] is None:
+            return self.cuStreamSynchronize(0)
+
+    def cuEventElapsedTime(self, out, start, end):
+        if None in (self.moments.get(start), self.moments.get(end)):
+            return NOT_READY if start in self.moments and end in self.moments else INVALID
+        _write(out, ctypes.c_float, (self.moments[end] - self.moments[start]) * 1000)
+
+    def cuEventDestroy_v2(self, event):
+        return self.later(lambda: self.moments.pop(event, None))
 
     # -- kernels
 
