@@ -5,6 +5,7 @@
 # make lint    style and types alone
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
+# make bench-parallel  two ranks beside PyTorch's: MLP, ResNet-18, transformer; eager operators on sharded tensors (needs MPI)
 # make cliffs  where mindlite is far behind jax and PyTorch: SAMPLE (100) rows of operators and pieces of networks, drawn by SEED
 # make cold    what the first step of a network costs, stage by stage, beside jax (ROWS="text" chooses)
 # make test-gpu     on a machine with an NVIDIA GPU: tests/gpu
@@ -27,7 +28,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo demo-parallel test test-all lint docs bench cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
+.PHONY: demo demo-parallel test test-all lint docs bench bench-parallel cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -89,6 +90,9 @@ peers: $(READY)
 
 bench: peers
 	@$(BIN)/python bench/run.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
+
+bench-parallel: peers
+	@$(BIN)/python bench/parallel.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
 
 cliffs: peers
 	@$(BIN)/python bench/cliffs.py --peers $(PEERS) --sample $(or $(SAMPLE),100) --seed $(or $(SEED),0) $(if $(ROWS),--rows $(ROWS))

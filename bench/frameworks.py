@@ -19,6 +19,10 @@ class Framework:
         """The framework's array of an ndarray."""
         raise NotImplementedError
 
+    def rows(self, x):
+        """The array of a batch: all of it; of many ranks, each takes its rows (parallel.py)."""
+        return self.array(x)
+
     def converted(self, x, dtype):
         """The framework's array of an ndarray, with elements of the dtype of this name; None: as they are."""
         raise NotImplementedError
@@ -67,6 +71,10 @@ class MindSporeLike(Framework):
 
     def numpy(self, x):
         return x.asnumpy() if hasattr(x, "asnumpy") else np.asarray(x)
+
+    def reduced(self, optimiser):
+        """gradients -> what the optimiser takes; of many ranks they are summed"""
+        return lambda grads: grads
 
     def grad(self, f):
         """x -> df/dx"""
@@ -195,6 +203,10 @@ class Torch(Framework):
     def jit(self, f):
         """f as it is."""
         return f
+
+    def joined(self, net, optimiser):
+        """The network as it is; of many ranks, one that sums gradients, which the optimiser steps"""
+        return net
 
     def converted(self, x, dtype):
         return self.array(x) if dtype is None else self.array(x).to(getattr(self.torch, dtype))

@@ -200,9 +200,9 @@ def transformer(F):
             self.first, self.second, self.gelu = norm(), norm(), nn.GELU() if torch else nn.GELU(approximate=False)
 
         def forward(self, x):
-            q, k, v = [self.qkv(self.first(x)).reshape(8, 128, 3, 8, 32)[:, :, i].swapaxes(1, 2) for i in range(3)]
+            q, k, v = [self.qkv(self.first(x)).reshape(-1, 128, 3, 8, 32)[:, :, i].swapaxes(1, 2) for i in range(3)]
             scores = softmax(F.matmul(q, k.swapaxes(2, 3)) * 32 ** -0.5, -1)
-            x = x + self.out(F.matmul(scores, v).swapaxes(1, 2).reshape(8, 128, 256))
+            x = x + self.out(F.matmul(scores, v).swapaxes(1, 2).reshape(-1, 128, 256))
             return x + self.down(self.gelu(self.up(self.second(x))))
         construct = forward
 
@@ -215,7 +215,7 @@ def transformer(F):
             self.norm, self.head = norm(), linear(256, 1000)
 
         def forward(self, x):
-            return self.head(self.norm(self.layers(self.words(x)))).reshape(8 * 128, 1000)
+            return self.head(self.norm(self.layers(self.words(x)))).reshape(-1, 1000)
         construct = forward
 
     def optimiser(params):

@@ -11,7 +11,7 @@ def weights(sizes):
 
 def mindspore_step(F, net, optimiser, x, y):
     """The loss of one training step after the other."""
-    loss_fn = F.nn.CrossEntropyLoss()
+    loss_fn, reduced = F.nn.CrossEntropyLoss(), F.reduced(optimiser)
 
     def forward(x, y):
         return loss_fn(net(x), y)
@@ -20,9 +20,9 @@ def mindspore_step(F, net, optimiser, x, y):
     @F.jit
     def step(x, y):
         loss, grads = gradients(x, y)
-        optimiser(grads)
+        optimiser(reduced(grads))
         return loss
-    x, y = F.array(x), F.array(y)
+    x, y = F.rows(x), F.rows(y)
     return lambda: step(x, y)
 
 
@@ -37,7 +37,7 @@ def torch_dense(F, layers):
 
 def torch_step(F, net, optimiser, x, y):
     """The same in PyTorch; under torch.compile the network and its loss are compiled, the optimiser is fused anyhow."""
-    x, y = F.array(x), F.array(y).long()
+    x, y, net = F.rows(x), F.rows(y).long(), F.joined(net, optimiser)
     loss_of = F.jit(lambda x, y: F.functional.cross_entropy(net(x), y))
 
     def run():

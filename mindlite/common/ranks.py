@@ -9,7 +9,9 @@ thread and know no other.
 from __future__ import annotations
 
 import math
+import queue
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,11 @@ class Engine:
     link       : (seconds of a collective, of a byte that is sent), as communication/links.py measured them; None: not measured
     steps      : what this rank took part in, a key for each; None while nobody collects it (communication/execution_order.py)
 
-    An engine defines the seven methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in
-    which this rank is; what they give is a new array.
+    An engine defines the methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in which
+    this rank is; what they give is a new array.
+
+    `begin(job)` lets a thread of its own run collectives while this one computes (Beside); all others wait until it is done, so
+    that all ranks call the same ones in the same order.
     """
 
     def __init__(self, rank: int, size: int) -> None:
@@ -39,6 +44,20 @@ class Engine:
         self.steps: list | None = None
         self.link: tuple[float, float] | None = None
         self.groups = {WORLD: tuple(range(size))}
+        self.beside: Beside | None = None
+
+    def begin(self, job: Callable[[], Any]) -> Pending:
+        """Run job(), which calls collectives of this engine, beside the program; `wait()` of the result returns its value."""
+        if self.size == 1:
+            return Pending.done(job())
+        if self.beside is None:
+            self.beside = Beside(self)
+        return self.beside.begin(job)
+
+    def in_turn(self) -> None:
+        """Wait until what was begun beside this is done; not in the thread that does it."""
+        if self.beside is not None:
+            self.beside.drain()
 
     # -- what an engine defines
 
@@ -52,6 +71,10 @@ class Engine:
 
     def exchange(self, parts: list, shapes: list, ranks: tuple[int, ...]) -> Any:
         """What everybody has for this rank. parts: an array for each rank; shapes: those of what comes."""
+        raise NotImplementedError
+
+    def gather(self, array: np.ndarray, shapes: list, ranks: tuple[int, ...]) -> Any:
+        """Everybody's elements, a flat array for each rank, which lie one behind the other; shapes: those of what comes."""
         raise NotImplementedError
 
     def spread(self, array: np.ndarray, root: int, ranks: tuple[int, ...]) -> Any:
@@ -128,7 +151,11 @@ class Engine:
         array = np.asarray(array, order="C")
         shapes = [(*array.shape[:axis], size, *array.shape[axis + 1:]) for size in sizes]
         ranks = self._joined("all_gather", group, sum(map(math.prod, shapes)) * array.itemsize)
-        return np.concatenate(self.exchange([array] * len(ranks), shapes, ranks), axis)
+        flat = self.gather(array, shapes, ranks)
+        if math.prod(array.shape[:axis]) == 1:               # the parts lie as the whole does
+            return flat.reshape(*array.shape[:axis], sum(sizes), *array.shape[axis + 1:])
+        parts = parted(flat, [math.prod(shape) for shape in shapes], 0)
+        return np.concatenate([part.reshape(shape) for part, shape in zip(parts, shapes)], axis)
 
     def reduce_scatter(self, array: np.ndarray, reduction: str, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """This rank's part, along `axis`, of the fold of all ranks' arrays; sizes: those of the parts."""
@@ -164,6 +191,7 @@ class Engine:
 
     def receive(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int, group: Any) -> np.ndarray:
         """What a rank of the group has sent."""
+        self.in_turn()
         ranks = self.members(group)
         self._note("send", group, f"{ranks[source]})->({self.rank}")
         return self.collect(tuple(shape), np.dtype(dtype), ranks[source], tag)
@@ -174,6 +202,7 @@ class Engine:
         self.fold(np.zeros(1, np.int32), "sum", ranks)
 
     def _joined(self, operator: str, group: Any, nbytes: int, to: int | None = None) -> tuple[int, ...]:
+        self.in_turn()
         self.place(group)
         ranks = self.members(group)
         self._note(operator, group, ",".join(map(str, ranks)) if to is None else f"{self.rank})->({ranks[to]}")
@@ -187,6 +216,63 @@ class Engine:
             self.steps.append(f"{operator}_{SYNONYMS.get(group, group)}_({ranks})")
 
 
+class Pending:
+    """The value of a job that runs beside the program, or why there is none."""
+
+    def __init__(self) -> None:
+        self.over, self.value, self.error = threading.Event(), None, None
+
+    @staticmethod
+    def done(value: Any) -> Pending:
+        """One that is there already."""
+        made = Pending()
+        made.value = value
+        made.over.set()
+        return made
+
+    def wait(self) -> Any:
+        """The value. raises : what the job has raised"""
+        self.over.wait()                                     # the job has a deadline: each of its collectives has
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Beside:
+    """The thread that does the jobs of one engine in their order."""
+
+    def __init__(self, owner: Engine) -> None:
+        self.jobs: queue.SimpleQueue = queue.SimpleQueue()
+        self.last = Pending.done(None)
+        self.thread = threading.Thread(target=self._work, args=(owner,), name="communication", daemon=True)
+        self.thread.start()
+
+    def begin(self, job: Callable[[], Any]) -> Pending:
+        """Put a job behind the others."""
+        self.last = Pending()
+        self.jobs.put((job, self.last))
+        return self.last
+
+    def drain(self) -> None:
+        """Wait until all jobs are done, unless this is one of them. What failed is told by its own `wait`."""
+        if threading.current_thread() is not self.thread:
+            self.last.over.wait()
+
+    def end(self) -> None:
+        """Let the thread end."""
+        self.jobs.put(None)
+
+    def _work(self, owner: Engine) -> None:
+        set_thread_engine(owner)
+        while (task := self.jobs.get()) is not None:
+            job, pending = task
+            try:
+                pending.value = job()
+            except BaseException as error:                   # the thread that waits for it raises it
+                pending.error = error
+            pending.over.set()
+
+
 def ring_bytes(operator: str, nbytes: int, count: int) -> int:
     """The bytes that each of `count` ranks sends, for a whole of `nbytes` (of all_to_all: for this rank's part of it).
 
@@ -195,6 +281,15 @@ def ring_bytes(operator: str, nbytes: int, count: int) -> int:
     around = (count - 1) / count
     return round({"all_reduce": 2 * around, "all_gather": around, "reduce_scatter": around, "all_to_all": around,
                   "broadcast": around, "send": 1, "barrier": 0}[operator] * nbytes)
+
+
+def folded(arrays: list, reduction: str) -> np.ndarray:
+    """The fold of arrays, in the order of the ranks."""
+    narrow = arrays[0].dtype.itemsize < 4 and arrays[0].dtype.kind in "fV"
+    total = arrays[0].astype(np.float32) if narrow else arrays[0].copy()
+    for array in arrays[1:]:
+        total = FOLDS[reduction](total, array)
+    return np.asarray(total.astype(arrays[0].dtype), order="C")
 
 
 def parted(array: np.ndarray, sizes: Any, axis: int) -> list[np.ndarray]:
@@ -223,6 +318,9 @@ class Alone(Engine):
 
     def exchange(self, parts: list, shapes: list, ranks: tuple[int, ...]) -> Any:
         return [part.copy() for part in parts]
+
+    def gather(self, array: np.ndarray, shapes: list, ranks: tuple[int, ...]) -> Any:
+        return array.reshape(-1).copy()
 
     def spread(self, array: np.ndarray, root: int, ranks: tuple[int, ...]) -> Any:
         return array.copy()

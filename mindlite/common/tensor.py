@@ -123,8 +123,8 @@ class Tensor(TensorStates, TensorMethods):
     def elements(self) -> np.ndarray:
         """The elements: an ndarray on the CPU, elsewhere a DeviceArray, which has a dtype, a shape and a storage."""
         try:
-            return self.host_array
-        except DeviceError:
+            return _host(self)
+        except AttributeError:
             return self.away
 
     @elements.setter
@@ -187,16 +187,16 @@ class Tensor(TensorStates, TensorMethods):
         if self._shape is not None:
             return self._shape
         try:
-            return self.host_array.shape
-        except DeviceError:
+            return _host(self).shape
+        except AttributeError:
             return self.away.shape
 
     @property
     def dtype(self) -> DType:
         """The element type, a DType."""
         try:
-            return _BY_NUMPY[self.host_array.dtype]
-        except DeviceError:
+            return _BY_NUMPY[_host(self).dtype]
+        except AttributeError:
             return _BY_NUMPY[self.away.dtype]
 
     @property
@@ -401,7 +401,7 @@ def _is_away(tensor: Tensor) -> bool:
 
 TensorLike = Union[Tensor, np.ndarray, np.generic, complex, Sequence[Any]]    # an operand; Python's numbers count as complex
 
-_new, _away = Tensor.__new__, vars(Tensor)["away"].__get__
+_new, _away, _host = Tensor.__new__, vars(Tensor)["away"].__get__, vars(Tensor)["host_array"].__get__
 _BY_NUMPY = {d.numpy: d for d in dt.ALL}
 
 

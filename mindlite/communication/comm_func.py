@@ -2,12 +2,19 @@
 gradients and run in graphs, too, where the handle of a call that need not be waited for is a Python object and stays outside.
 
     all_reduce(x)  ->  (sum over the ranks, None)          all_reduce(x, async_op=True)  ->  (sum, a handle with wait())
+
+The sum of the second call may be read after wait(): it travels while the program goes on.
 """
 import math
 
+import numpy as np
+
 from ..common.errors import ArgumentError, ShapeError
-from ..common.ranks import WORLD, engine
+from ..common.ranks import WORLD, Pending, engine
 from ..common.tensor import Tensor
+from ..common.threads import here
+from ..mindir.abstract import AbstractTensor
+from ..mindir.primitive import eval_rule, infer_rule, is_interpreting
 from ..ops import collectives, concat
 from ..ops.collectives import ReduceOp
 
@@ -17,33 +24,53 @@ __all__ = ["CommHandle", "P2POp", "ReduceOp", "all_gather_into_tensor", "all_red
 
 
 class CommHandle:
-    """What a call that need not be waited for gives; here the call is complete when it returns."""
+    """What a call that need not be waited for gives; without `pending` the call is complete when it returns."""
+
+    def __init__(self, pending: Pending | None = None) -> None:
+        self.pending = pending
 
     def wait(self):
-        """Wait until it is complete."""
+        """Wait until it is complete: what it has given may be read then. raises : RankError"""
+        if self.pending is not None:
+            self.pending.wait()
 
     def is_completed(self):
-        """True."""
-        return True
+        """True once it is complete."""
+        return self.pending is None or self.pending.over.is_set()
 
 
 def _with_handle(value, async_op):
     return value, CommHandle() if async_op else None
 
 
+def _called(operator, tensor, async_op, **attrs):
+    """(what a collective gives, a handle or None). In eager mode, where no gradient is recorded, an async_op runs beside the
+    program."""
+    plain = isinstance(tensor, Tensor) and isinstance(tensor.elements, np.ndarray)
+    if not async_op or not plain or is_interpreting() or here.state.tapes:
+        return _with_handle(operator(tensor, **attrs), async_op)
+    array, (_, attrs) = np.array(tensor.elements, order="C"), operator.prepared((tensor,), attrs)
+    abstract = infer_rule[operator](AbstractTensor(tensor.dtype, tuple(tensor.shape)), **attrs)
+    out, run = np.empty(abstract.shape, abstract.dtype.numpy), eval_rule[operator]
+
+    def fill():
+        out[...] = run(array, **attrs)
+    return Tensor.wrap(out), CommHandle(engine().begin(fill))
+
+
 def all_reduce(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
     """(the fold of all ranks' tensors, a handle or None). raises : RankError"""
-    return _with_handle(collectives.all_reduce(tensor, reduction=op, group=group), async_op)
+    return _called(collectives.all_reduce, tensor, async_op, reduction=op, group=group)
 
 
 def all_gather_into_tensor(tensor, group=WORLD, async_op=False):
     """(all ranks' tensors along axis 0, a handle or None). raises : RankError"""
-    return _with_handle(collectives.all_gather(tensor, group=group), async_op)
+    return _called(collectives.all_gather, tensor, async_op, axis=0, group=group, sizes=None, place=None)
 
 
 def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
     """(this rank's part along axis 0 of the fold, a handle or None). raises : ShapeError, RankError"""
-    return _with_handle(collectives.reduce_scatter(tensor, reduction=op, group=group), async_op)
+    return _called(collectives.reduce_scatter, tensor, async_op, reduction=op, axis=0, group=group, sizes=None, place=None)
 
 
 def reduce(tensor, dst, op=ReduceOp.SUM, group=WORLD):

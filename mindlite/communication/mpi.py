@@ -1,17 +1,18 @@
 """Ranks as processes that talk MPI, through mpi4py (Dalcin and Fang 2021). Only this module knows it.
 
-Every call is made by one thread of its own, on a copy of the communicator, and the caller waits for it with a deadline: a rank
-that has died or stopped is reported, in place of a wait for ever. A collective begins with an exchange of 8 bytes, a hash of what
-the rank is about to do; what differs is reported before it corrupts or hangs. An exception that ends the program, here or on
-another rank, ends all ranks: `MPI_Abort` with status 70.
+Calls are made on a copy of the communicator by the thread that wants them, or by the one that communicates beside the program
+(`Engine.begin`), one at a time. A third thread looks for calls that are past their deadline: a rank that has died or stopped is
+reported, in place of a wait for ever. A collective begins with an exchange of 512 bytes, a hash of what the rank is about to do
+and the array itself if it is that small; what differs is reported before it corrupts or hangs. An exception that ends the
+program, here or on another rank, ends all ranks: `MPI_Abort` with status 70.
 
 Large arrays go in pieces of 4 MiB, in place: one call for 64 MiB was measured four times slower.
 """
 import atexit
 import fcntl
 import hashlib
+import math
 import os
-import queue
 import stat
 import struct
 import sys
@@ -23,11 +24,13 @@ import numpy as np
 
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError
-from ..common.ranks import FOLDS, Engine
+from ..common.ranks import FOLDS, Engine, folded
 
 PIECE = 4 << 20                                  # bytes
 STATUS = 70                                      # EX_SOFTWARE of sysexits.h
+TICK = 0.1                                       # seconds between two looks at the deadlines
 PATIENCE, PASS_ON = 2.0, 0.2                     # seconds for the launcher to read what a rank has written, and to pass it on
+HASH, INLINE = 8, 504                            # bytes of the first exchange: a hash, and arrays that are that small
 TEXT = 240                                       # bytes of a description that ranks exchange where they differ
 _NATIVE = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "c8", "c16"}
 
@@ -45,48 +48,52 @@ class MpiEngine(Engine):
         self.library = self.mpi.Get_library_version()[:200]
         self.timeout = config.ranks_timeout if timeout is None else timeout
         self.communicators, self.numbers, self.ended = {tuple(range(self.size)): world}, {}, ""
-        self.jobs: queue.SimpleQueue = queue.SimpleQueue()
-        threading.Thread(target=self._work, name="communication", daemon=True).start()
+        self.talks, self.calls = threading.RLock(), {}       # {thread: (when the call is late, what it is)}
+        threading.Thread(target=self._look_at_the_clock, name="deadlines", daemon=True).start()
         self._end_on_exceptions()
 
-    # -- the thread that talks
+    # -- calls and their deadlines
 
-    def _work(self):
+    def _look_at_the_clock(self):
+        """End all ranks when a call is late: it is in MPI's hands, and cannot be interrupted."""
         while True:
-            job, done = self.jobs.get()
-            try:
-                done.value = job()
-            except _Failure as failure:
-                done.failure = failure.args
-            except self.mpi.Exception as error:
-                done.failure = f"rank {self.rank}: MPI says {error}", ""
-            done.set()
+            time.sleep(min(TICK, self.timeout / 4))
+            for late, what in list(self.calls.values()):
+                if time.monotonic() > late:
+                    self.abort(f"rank {self.rank} waits in {what}, and the others have not come after {self.timeout:g} seconds")
 
     def _run(self, what, job):
-        """job() by the thread that talks. raises : RankError, and then all ranks end, if it fails or takes too long"""
+        """job(), which calls MPI. raises : RankError if it fails; all ranks end if it takes too long"""
         if self.ended:
             raise RankError(self.ended)
-        done = _Answer()
-        self.jobs.put((job, done))
-        if not done.wait(self.timeout):
-            self.abort(f"rank {self.rank} waits in {what}, and the others have not come after {self.timeout:g} seconds")
-        if done.failure is not None:
-            message, note = done.failure
-            self.ended = message
-            raise RankError(message, note=note)
-        return done.value
+        this = threading.get_ident()
+        with self.talks:
+            self.calls[this] = time.monotonic() + self.timeout, what
+            try:
+                return job()
+            except _Failure as failure:
+                self.ended, note = failure.args
+                raise RankError(self.ended, note=note) from failure
+            except self.mpi.Exception as error:
+                self.ended = f"rank {self.rank}: MPI says {error}"
+                raise RankError(self.ended) from error
+            finally:
+                del self.calls[this]
 
-    def _agreed(self, ranks, what, job):
-        """job(communicator of the ranks), once all of them have said that they do the same."""
+    def _agreed(self, ranks, what, job, inline=None):
+        """job(communicator of the ranks), once all of them have said that they do the same. inline: an array of at most INLINE
+        bytes that travels with that; then it is job(everybody's, a row for each rank)"""
         number = self.numbers[ranks] = self.numbers.get(ranks, 0) + 1
         what = f"collective {number} of the ranks {list(ranks)}: {what}"
 
         def checked():
             communicator = self._communicator(ranks)
-            mine = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=8).digest(), np.int64)
-            all_of_them = np.empty(len(ranks), np.int64)
-            communicator.Allgather(mine, all_of_them)
-            if (all_of_them != mine[0]).any():
+            mine, theirs = np.zeros(HASH + INLINE, np.uint8), np.empty((len(ranks), HASH + INLINE), np.uint8)
+            mine[:HASH] = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=HASH).digest(), np.uint8)
+            if inline is not None:
+                mine[HASH:HASH + inline.nbytes] = inline.reshape(-1).view(np.uint8)
+            communicator.Allgather(mine, theirs)
+            if (theirs[:, :HASH] != mine[:HASH]).any():
                 text = np.zeros(TEXT, np.uint8)
                 described = what.encode()[:TEXT]
                 text[:len(described)] = np.frombuffer(described, np.uint8)
@@ -95,7 +102,10 @@ class MpiEngine(Engine):
                 said = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in texts]
                 raise _Failure("the ranks do not do the same: " + "; ".join(
                     f"rank {rank}: {line}" for rank, line in zip(ranks, said)), f"rank {self.rank} of {self.size}")
-            return job(communicator)
+            if inline is None:
+                return job(communicator)
+            rows = np.ascontiguousarray(theirs[:, HASH:HASH + inline.nbytes])
+            return job(rows.view(inline.dtype).reshape(len(ranks), *inline.shape))
         return self._run(what, checked)
 
     def _communicator(self, ranks):
@@ -109,7 +119,10 @@ class MpiEngine(Engine):
     # -- what an engine defines
 
     def fold(self, array, reduction, ranks):
-        return self._agreed(ranks, f"fold by {reduction} of {_kind(array)}", lambda c: self._folded(c, array, reduction))
+        what = f"fold by {reduction} of {_kind(array)}"
+        if 0 < array.nbytes <= INLINE:
+            return self._agreed(ranks, what, lambda arrays: folded(list(arrays), reduction), array)
+        return self._agreed(ranks, what, lambda c: self._folded(c, array, reduction))
 
     def _folded(self, communicator, array, reduction):
         narrow = array.dtype.str[1:] not in _NATIVE
@@ -156,6 +169,18 @@ class MpiEngine(Engine):
             return [out[end - size:end].view(dtype).reshape(shape) for size, end, shape in zip(sizes, ends, shapes)]
         return self._agreed(ranks, what, job)
 
+    def gather(self, array, shapes, ranks):
+        sizes = [math.prod(shape) * array.itemsize for shape in shapes]
+
+        def job(communicator):
+            out, byte = np.empty(sum(sizes) // array.itemsize, array.dtype), self.mpi.BYTE
+            communicator.Allgatherv(_bytes_of(array, self.mpi), [out.view(np.uint8), sizes, byte])
+            return out
+        what = f"gather of {array.dtype}, {' and '.join([str(list(shape)) for shape in shapes])}"
+        if 0 < array.nbytes <= INLINE and len(set(sizes)) == 1:
+            return self._agreed(ranks, what, lambda arrays: arrays.reshape(-1), array)
+        return self._agreed(ranks, what, job)
+
     def spread(self, array, root, ranks):
         def job(communicator):
             out = array.copy()
@@ -188,6 +213,7 @@ class MpiEngine(Engine):
     # -- the end
 
     def close(self):
+        self.in_turn()
         if not self.ended:
             self._agreed(tuple(range(self.size)), "the end of the program", lambda communicator: communicator.Barrier())
             self.ended = "the ranks have parted: release() was called, or the program has ended"
@@ -227,11 +253,6 @@ class _Ticket:
     def wait(self):
         """Until the receiver has it. raises : RankError"""
         self.engine._run(f"the end of the {self.what}", self.request.Wait)
-
-
-class _Answer(threading.Event):
-    """What a job has given: value, or failure: (message, note)."""
-    value = failure = None
 
 
 class _Failure(Exception):

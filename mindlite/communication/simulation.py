@@ -12,7 +12,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError, ValueRangeError
-from ..common.ranks import FOLDS, Engine, set_thread_engine
+from ..common.ranks import Engine, folded, set_thread_engine
 from ..common.seed import begin_own_seed, end_own_seed
 
 
@@ -49,6 +49,8 @@ class SimWorld:
                 failures.append(error)
                 room.end(f"rank {engine.rank} has failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
             finally:
+                if engine.beside is not None:
+                    engine.beside.end()
                 end_own_seed()
                 set_thread_engine(None)
         threads = [threading.Thread(target=work, args=(engine,), name=f"rank {engine.rank}", daemon=True) for engine in engines]
@@ -119,13 +121,13 @@ class SimEngine(Engine):
 
     def fold(self, array, reduction, ranks):
         arrays = self._meet(ranks, f"fold by {reduction}: {_kind(array)}", array.copy())
-        return _folded(arrays, reduction)
+        return folded(arrays, reduction)
 
     def fold_parts(self, parts, reduction, ranks):
         mine = ranks.index(self.rank)
         what = f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}"
         heaps = self._meet(ranks, what, [part.copy() for part in parts])
-        return _folded([heap[mine] for heap in heaps], reduction)
+        return folded([heap[mine] for heap in heaps], reduction)
 
     def exchange(self, parts, shapes, ranks):
         mine = ranks.index(self.rank)
@@ -135,6 +137,10 @@ class SimEngine(Engine):
             if array.shape != tuple(shape):
                 raise RankError(f"rank {self.rank} waits for {list(shape)} from rank {source}, which sends {list(array.shape)}")
         return got
+
+    def gather(self, array, shapes, ranks):
+        arrays = self._meet(ranks, f"gather of {array.dtype}, {_shapes(shapes)}", array.copy())
+        return np.concatenate([part.reshape(-1) for part in arrays])
 
     def spread(self, array, root, ranks):
         return self._meet(ranks, f"broadcast from {root}: {_kind(array)}", array.copy())[root].copy()
@@ -165,6 +171,7 @@ class SimEngine(Engine):
         return array
 
     def close(self):
+        self.in_turn()
         self._meet(tuple(range(self.size)), "the end of the program", None)
 
     def abort(self, message):
@@ -194,13 +201,8 @@ class SimEngine(Engine):
         return values
 
 
-def _folded(arrays, reduction):
-    """The fold of arrays, in the order of the ranks."""
-    narrow = arrays[0].dtype.itemsize < 4 and arrays[0].dtype.kind in "fV"
-    total = arrays[0].astype(np.float32) if narrow else arrays[0].copy()
-    for array in arrays[1:]:
-        total = FOLDS[reduction](total, array)
-    return np.asarray(total.astype(arrays[0].dtype), order="C")
+def _shapes(shapes):
+    return " and ".join([str(list(shape)) for shape in shapes])
 
 
 def _kind(array):

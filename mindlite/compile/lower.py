@@ -257,7 +257,8 @@ class _Entry(Lowering):
         abstracts = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
         sizes = tuple(dict.fromkeys(d for value in node.attrs.values() for d in dims_in(value)))
         operands = [*node.args, *[ValueNode(d, AbstractScalar(int, d)) for d in sizes]]
-        return self.python(node, Evaluation(node.fn, node.attrs, sizes), operands, abstracts, arrays=True)
+        borrowed = len(operands) if "collective" in node.fn.traits else 0                # an engine copies what it sends
+        return self.python(node, Evaluation(node.fn, node.attrs, sizes), operands, abstracts, arrays=True, borrowed=borrowed)
 
     def allocate_all(self, node: CNode) -> Made:
         """Storage for what a node gives; a tuple of them for several results."""

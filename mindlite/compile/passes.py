@@ -32,6 +32,7 @@ from ..mindir.markers import expand
 from ..mindir.verify import order_of_effects, verify
 from ..optim import optimise
 from ..parallel.layout import whole
+from ..parallel.overlap import overlap
 from ..parallel.partition import Ends, partition
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
@@ -276,6 +277,7 @@ PIPELINE = Pipeline((
     Pass("finish_convolutions", "fuse", _finish, (BASIC, SIMPLIFIED)),
     Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph, wanted.target), (BASIC, SIMPLIFIED)),
     Pass("place", "fuse", _place),
+    Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))
 LEVELS = {"O0": (Omission(frozenset({"accumulate_products", "finish_convolutions", "put_in_panels"}),

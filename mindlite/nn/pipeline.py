@@ -3,6 +3,8 @@
     pipe = Pipeline([first, second], nn.MSELoss(), micro_size=4)        rank 0 has `first`, rank 1 has `second`
     loss, grads = pipe(x, label)                                        grads: of this rank's weights, of the mean over the batch
 
+A Parameter of several stages, the table of words that is also the last layer for one, has the sum of their gradients on each.
+
 A send waits until one of the register's credits is back, that is until the receiver has taken an earlier message: back-pressure.
 """
 from collections import deque
@@ -47,6 +49,7 @@ class Pipeline:
         self.credits = {register.name: register.credits for register in self.plan.registers}
         self.stage, self.is_last = stages[engine().rank], engine().rank == self.count - 1
         self.weights = ParameterTuple(self.stage.trainable_params())
+        self.shared = _shared_between(stages)
         stage = self.stage
         forward = (lambda x, label: loss_fn(stage(x), label)) if self.is_last else lambda x: stage(x)
         self.forward = functional.jit(forward) if compiled else forward
@@ -81,8 +84,18 @@ class Pipeline:
         for tickets in waiting.values():
             for ticket in tickets:
                 ticket.wait()
+        total = self._summed(total or ())
         loss = np.mean([loss.asnumpy() for loss in losses], dtype=np.float64) if self.is_last else 0.0
         return Tensor(engine().broadcast(np.array(loss, np.float32), self.count - 1, WORLD)), total
+
+    def _summed(self, grads: tuple) -> tuple:
+        """The gradients, those of shared Parameters summed over the ranks that have them; in the same order on all ranks."""
+        made = list(grads)
+        for param, ranks in self.shared:
+            if engine().rank in ranks:
+                position = [id(weight) for weight in self.weights].index(id(param))
+                made[position] = Tensor(engine().all_reduce(np.ascontiguousarray(made[position].asnumpy()), "sum", ranks))
+        return tuple(made)
 
     def _parts(self, x: Tensor) -> list:
         if x.shape[0] % self.micro_size:
@@ -108,3 +121,12 @@ class Pipeline:
             described[source, tag] = tuple(int(n) for n in header[2:2 + header[1]]), KINDS[int(header[0])].numpy
         shape, kind = described[source, tag]
         return Tensor(engine().receive(shape, kind, source, tag, WORLD))
+
+
+def _shared_between(stages: list) -> list:
+    """[(a Parameter, the ranks of the stages that have it)] of those that several stages have."""
+    found: dict = {}
+    for rank, stage in enumerate(stages):
+        for param in stage.trainable_params():
+            found.setdefault(id(param), (param, []))[1].append(rank)
+    return [(param, tuple(ranks)) for param, ranks in found.values() if len(ranks) > 1]

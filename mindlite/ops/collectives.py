@@ -19,9 +19,9 @@ from ..common.dim import Dim
 from ..common.errors import DTypeError, RankError, ShapeError, ValueRangeError
 from ..common.ranks import FOLDS, WORLD, engine
 from ..common.tensor import TensorLike
-from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, find_primitive, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .axes import normal_axis
 from .basic import batched, cast
 from .define import as_operand
@@ -401,7 +401,7 @@ def send_vmap(args, dims, size, *, to, tag, group):
     return send(_mapped(args, dims, size), to=to, tag=tag, group=group), ()
 
 
-# ---------------------------------------------------------------- placed, on_rank
+# ---------------------------------------------------------------- placed
 
 @primitive(prepare=lambda args, attrs: ((as_operand(args[0]),), attrs))
 def placed(x, *, placement, lasting=False):
@@ -453,6 +453,44 @@ def placed_vmap(args, dims, size, *, placement, lasting):
 
 sbp_rule(placed, elementwise_spec, linear=[{0}])
 
+
+# ---------------------------------------------------------------- begin, finish
+
+@primitive(traits=TRAITS | {"message"})
+def begin(x, *, operator, settings):
+    """Begin a collective beside the program (parallel/overlap.py writes it, into graphs of kernels). Gives what `finish` takes.
+
+    x : its operand, which may change afterwards      operator: its name      settings: its attributes
+    """
+
+
+@infer_rule(begin)
+def begin_infer(x, *, operator, settings):
+    return AbstractAny()
+
+
+@eval_rule(begin)
+def begin_eval(x, *, operator, settings):
+    run, mine = eval_rule[find_primitive(operator)], x.copy()
+    return engine().begin(lambda: run(mine, **settings))
+
+
+@primitive(traits=TRAITS | {"message"})
+def finish(began, *, abstract):
+    """What a collective that was begun gives: a tensor of this abstract. raises : RankError"""
+
+
+@infer_rule(finish)
+def finish_infer(began, *, abstract):
+    return abstract
+
+
+@eval_rule(finish)
+def finish_eval(began, *, abstract):
+    return began.wait()
+
+
+# ---------------------------------------------------------------- on_rank
 
 @primitive(traits=TRAITS | {"message"})
 def on_rank(*, rank, size):

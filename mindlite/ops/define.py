@@ -21,7 +21,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.annotations import Function
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, DeviceError, DTypeError, user_level
+from ..common.errors import ArgumentError, DTypeError, user_level
 from ..common.tensor import Tensor, as_array
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -98,18 +98,12 @@ def promote_operands(args, attrs):
     """Bring operands to one dtype: tensors by the promotion table, Python numbers by their kind."""
     a = args[0]
     if type(a) is Tensor:                                    # the common case, kept short
-        array = None
-        try:
-            array = a.host_array.dtype
-            for b in args:
-                if type(b) is not Tensor or b.host_array.dtype != array:
-                    break
-            else:
-                return args, attrs
-        except DeviceError:                                  # one of them lies elsewhere
-            array, b = a.elements.dtype, args[-1]
-            if all([type(x) is Tensor and x.elements.dtype == array for x in args]):
-                return args, attrs
+        array = a.elements.dtype
+        for b in args:
+            if type(b) is not Tensor or b.elements.dtype != array:
+                break
+        else:
+            return args, attrs
         if len(args) == 2 and (type(b) is float and array.kind == "f" or type(b) is int and array.kind in "fi"):
             return (a, np.asarray(b, array)), attrs          # x * 2.0: the number takes the tensor's dtype
     args = tuple(as_sequence(x) if isinstance(x, (list, tuple)) else x for x in args)

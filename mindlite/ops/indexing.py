@@ -20,6 +20,7 @@ from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scala
 from .axes import normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
 from .define import as_operand, cast_to, elementwise
+from .logic import logical_and, where
 from .sbp import letters, sbp_rule
 from .slicing import zeros_like_shape
 from .structure import concat
@@ -248,8 +249,29 @@ def _index_add_axis_spec(x, indices, updates, *, axis):
     return f"{before}_{after},{gone},{before}{gone}{after}->{before}_{after}"
 
 
-sbp_rule(gather_axis, _gather_axis_spec, linear=[{0}])
-sbp_rule(index_add_axis, _index_add_axis_spec, linear=[{0, 2}])
+def here(prim, args, attrs, first, size):
+    """prim, of which this device has the elements from `first` on along the axis of `size` from which indices choose: what it
+    reads elsewhere is zero, what it would add elsewhere is left out. An index outside of all of them is an error."""
+    x, indices, *updates = args
+    axis, count = attrs["axis"], x.shape[attrs["axis"]]
+    known = bounded_indices(indices, what=f"{prim.name.partition('_')[0]}: index", low=-size, high=size)
+    position = where(known < 0, known + size, known) - first
+    inside = logical_and(position >= 0, position < count)
+    there = where(inside, position, 0)
+    if prim in (gather_axis, index_add_axis):
+        inside = reshape(inside, shape=(1,) * axis + tuple(indices.shape) + (1,) * (x.ndim - axis - 1))
+    if updates:
+        return prim(x, there, where(inside, updates[0], zeros_like_shape(updates[0])), **attrs)
+    found = prim(x, there, **attrs)
+    return where(inside, found, zeros_like_shape(found))
+
+
+def _lookup(prim):
+    return lambda args, attrs, first, size: here(prim, args, attrs, first, size)
+
+
+sbp_rule(gather_axis, _gather_axis_spec, linear=[{0}], lookup=_lookup(gather_axis))
+sbp_rule(index_add_axis, _index_add_axis_spec, linear=[{0, 2}], lookup=_lookup(index_add_axis))
 
 
 # ---------------------------------------------------------------- gather_nd and scatter_nd: over the leading axes
@@ -509,5 +531,5 @@ def _scatter_elements_spec(x, indices, updates, *, axis):
     return f"{axes},{axes},{axes}->{axes}"
 
 
-sbp_rule(gather_elements_axis, _gather_elements_spec, linear=[{0}])
-sbp_rule(scatter_elements_add, _scatter_elements_spec, linear=[{0, 2}])
+sbp_rule(gather_elements_axis, _gather_elements_spec, linear=[{0}], lookup=_lookup(gather_elements_axis))
+sbp_rule(scatter_elements_add, _scatter_elements_spec, linear=[{0, 2}], lookup=_lookup(scatter_elements_add))

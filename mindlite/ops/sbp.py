@@ -7,6 +7,7 @@
     k is contracted        S1, S0 -> P            a letter that is not: each device has an addend (or a maximum, ..)
     linear in a            P,  B  -> P            a set of operands in which the operator is jointly linear
     always                 B,  B  -> B
+    lookup: an axis from which indices choose         S0, B -> P      each device reads what it has, and zero elsewhere
 
 The string is Einstein's notation as einsum writes it; "_" is an axis that cannot be split, and several outputs are
 separated by commas. It is a function of the operands where it depends on ranks or attributes. Signatures hold for one
@@ -24,11 +25,12 @@ from ..mindir.primitive import sbp_rule_table
 
 @dataclass(frozen=True)
 class SbpRule:
-    """What sbp_rule was given: spec, linear, reduction, local (see there)."""
+    """What sbp_rule was given: spec, linear, reduction, local, lookup (see there)."""
     spec: Any
     linear: tuple
     reduction: Any
     local: Any
+    lookup: Any = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Signature:
         return f"{', '.join(map(str, self.ins))} -> {', '.join(map(str, self.outs))}"
 
 
-def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None):
+def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None, lookup=None):
     """Give `prim` its index string.
 
     spec     : "mk,kn->mn", or a function (*abstracts, **attrs) of it
@@ -51,10 +53,13 @@ def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None):
     reduction: what folds the parts of a contracted letter (sum, prod, max, min, any, all); None forbids to split it
     local    : a function (attrs, out_shapes) -> attrs for the shapes of one device's results, for operators whose
                attributes say their result's shape
+    lookup   : of an operator that reads (or adds to) operand 0 at the indices of operand 1 along the axis `axis`: a function
+               (args, attrs, first, size) that computes it on a device that has the elements from `first` on of the `size`
+               along it. Operand 0 is then split along that axis, all others are whole
     """
     if reduction is not None and reduction not in REDUCTIONS:
         raise InternalError(f"{prim.name}: no reduction {reduction!r}")
-    rule = SbpRule(spec, linear if callable(linear) else tuple(map(frozenset, linear)), reduction, local)
+    rule = SbpRule(spec, linear if callable(linear) else tuple(map(frozenset, linear)), reduction, local, lookup)
     sbp_rule_table(prim)(rule)
     return rule
 
@@ -92,6 +97,9 @@ def signatures(prim, abstracts, attrs):
     for group in rule.linear(*abstracts, **attrs) if callable(rule.linear) else rule.linear:
         found.append(Signature(tuple(Partial() if i in group else whole for i in range(len(ins))),
                                (Partial(),) * len(outs)))
+    if rule.lookup is not None:
+        split, reads = Split(attrs["axis"]), len(ins) == 2   # what reads computes all its points on each device
+        found.append(Signature((split, *[whole] * (len(ins) - 1)), (Partial() if reads else split,), "" if reads else "lookup"))
     return tuple(found)
 
 

@@ -3,6 +3,7 @@
     layout.py      Layout, Mesh, Placement: which part of a tensor a rank has
     boxing.py      from one placement to another, by collectives
     search.py      the cheapest choice for all operators together, exactly
+    overlap.py     collectives beside kernels
     partition.py   the pass: (graph of whole tensors) -> (graph of this rank's parts, with explicit collectives)
 
 Sharded Tensors of eager mode are in `pynative/sharded.py`; `shard`, a function of functions, and `zero` are in `functional`. They

@@ -19,14 +19,17 @@ import math
 from dataclasses import field
 
 from ..common.errors import ArgumentError, InternalError
+from ..common.location import Origin
 from ..common.ranks import engine
 from ..common.records import dataclass
 from ..common.sbp import Broadcast, Partial, Split
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.builder import building
 from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.constraints import collecting
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
-from ..mindir.primitive import Primitive, sbp_rule_table
+from ..mindir.primitive import Primitive, expand_rule, sbp_rule_table
+from ..ops.activation import log_softmax_along, softmax_along
 from ..ops.collectives import on_rank, placed
 from ..ops.sbp import index_string, signatures
 from .boxing import box, steps
@@ -35,6 +38,7 @@ from .search import cheapest
 
 UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
 MOST = 64                                        # options of one operator
+PARTS_SPLIT = (softmax_along, log_softmax_along)
 WISH = "_wish"                                   # the attribute of a Parameter that holds the Placement in which to compute
 
 
@@ -156,6 +160,7 @@ def partition(graph, machine=None, ends=None):
     mesh = next(iter(meshes))
     if engine().rank not in mesh.ranks:
         raise ArgumentError(f"rank {engine().rank} is not in the mesh {mesh}", note=f"its ranks: {list(mesh.ranks)}")
+    graph = written_out(graph)
     chosen, plan = choose(graph, mesh, machine or machine_here(), ends)
     if ends.open:
         lying = {p: Placement(mesh, chosen[p].outs[0]) for p in ends.open}
@@ -164,6 +169,26 @@ def partition(graph, machine=None, ends=None):
         ends = Ends({**ends.lying, **lying}, {**ends.kept, **kept}, ends.free)
     plan.memory = sum(_bytes(p, ends.lying.get(p)) for p in graph.parameters if p.default is not None)
     return _Writer(graph, mesh, chosen, plan, ends).write(), plan
+
+
+def written_out(graph):
+    """The graph with the parts of operators that have an axis which cannot be split, though their parts can be split along it:
+    each rank has some of the classes of a softmax, and a maximum and a sum of each row travel. Parameters are the same."""
+    if not any(node.fn in PARTS_SPLIT for node in graph.nodes):
+        return graph
+    made = FuncGraph(graph.name, graph.origin)
+    stands: dict = {}
+    made.parameters, made.transforms = list(graph.parameters), dict(graph.transforms)
+    for node in graph.nodes:
+        args = [stands.get(arg, arg) for arg in node.args]
+        if node.fn in PARTS_SPLIT:
+            with collecting(), building(made, Origin(node.origin.location, node, "shard")) as builder:
+                stands[node] = builder.lift(expand_rule[node.fn](*args, **node.attrs))
+        else:
+            stands[node] = CNode(made, node.fn, args, node.attrs, node.abstract, node.origin)
+            made.nodes.append(stands[node])
+    made.set_outputs([stands.get(out, out) for out in graph.outputs], make_tuple)
+    return made
 
 
 def wish(parameter):
@@ -399,8 +424,7 @@ class _Writer:
                 for i, element in enumerate(outs)]
         else:
             shapes = [Placement(self.mesh, sbps).local_shape(out.shape, self.rank) for out, sbps in zip(outs, option.outs)]
-            rule = sbp_rule_table[node.fn]
-            made = self.builder.bind(node.fn, tuple(args), rule.local(node.attrs, shapes) if rule.local else node.attrs)
+            made = self.local(node, option, args, shapes)
             results = list(made) if isinstance(made, tuple) else [made]
             for result, shape in zip(results, shapes):
                 if tuple(result.shape) != tuple(shape):
@@ -409,6 +433,16 @@ class _Writer:
             self.plan.chosen.append((node, option))
         for i, (result, sbps) in enumerate(zip(results, option.outs)):
             self.values[node, i] = result, sbps
+
+    def local(self, node, option, args, shapes):
+        """The operator on this rank's operands; shapes: those of its results."""
+        rule = sbp_rule_table[node.fn]
+        if rule.lookup is not None:
+            axis, shape = node.attrs["axis"], node.args[0].abstract.shape
+            first, end = Placement(self.mesh, option.ins[0]).bounds(shape, self.rank)[axis]
+            if end - first < shape[axis]:
+                return rule.lookup(tuple(args), node.attrs, first, shape[axis])
+        return self.builder.bind(node.fn, tuple(args), rule.local(node.attrs, shapes) if rule.local else node.attrs)
 
     def value(self, node, want, reader):
         """This rank's node for a value, placed as its reader wants it; one boxing serves all who want the same."""

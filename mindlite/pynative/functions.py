@@ -26,7 +26,7 @@ from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.primitive import current_interpreter, interpreting
 from ..ops.views import WRITE_BACK
-from . import native, plans
+from . import native, plans, sharded
 from .beside import compile_beside
 from .interpreter import interpreter, wrap
 from .kernels import SPENT, Compiled, can_walk
@@ -61,7 +61,7 @@ class Seen:
 
 def call_and_learn(entry, *given, **named):
     """Planned.__call__ in Python; it leaves a plan behind where the same was called before."""
-    if current_interpreter() is not interpreter or len(here.state.tapes) > 1:
+    if current_interpreter() is not interpreter or len(here.state.tapes) > 1 or sharded.calls and sharded.is_among(given):
         return entry.function(*given, **named)
     start = time.thread_time()
     out = entry.function(*given, **named)

@@ -106,6 +106,11 @@ class ShardedCall:
 calls: dict = {}                                 # {key: ShardedCall}; empty as long as nothing is sharded
 
 
+def is_among(args):
+    """True if one of the arguments is a sharded Tensor."""
+    return any([isinstance(a, Tensor) and type(a.elements) is ShardedArray for a in args])
+
+
 def call_again(prim, given, named):
     """(the Operation, its operands, a Tensor or a tuple of them) of prim(*given, **named), if an equal call was `remembered`;
     None where none was."""

@@ -83,7 +83,7 @@ TIMEOUT = 4                                      # seconds, in the program
 EXPECTED = {                                     # how rank 1 fails: what is told of it
     "raise": "ValueError: the reason", "exit": "rank 1: collective 2 of the ranks [0, 1]: the end of the program", "kill": "",
     "stop": "rank 0 waits in collective 2 of the ranks [0, 1]: fold by sum of float32[1]",
-    "other": "rank 1: collective 2 of the ranks [0, 1]: exchange of float32",
+    "other": "rank 1: collective 2 of the ranks [0, 1]: gather of float32",
     "shape": "rank 1: collective 2 of the ranks [0, 1]: fold by sum of float32[2]",
 }
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol, evaluate
+from mindlite.common.sbp import Split
 from mindlite.common.tensor import Tensor
 from mindlite.mindir.abstract import AbstractTensor, AbstractTuple
 from mindlite.mindir.builder import constant, typed
-from mindlite.mindir.primitive import bind, eval_rule, interpreting
+from mindlite.mindir.primitive import bind, eval_rule, interpreting, sbp_rule_table
 from mindlite.ops.evaluate import NumpyInterpreter
 
 
@@ -43,6 +44,19 @@ def meaning(prim, args, attrs):
     with interpreting(NumpyInterpreter()):
         out = eval_rule[prim](*fresh(args), **attrs)
     return tuple(map(np.asarray, out)) if isinstance(out, tuple) else (np.asarray(out),)
+
+
+def local_meaning(prim, args, attrs, signature, shapes, first, size):
+    """The results on one device: args are its parts, shapes those of its results, as a Signature of the operator's rule says.
+
+    first, size : where its part of operand 0 begins along the axis of indices, and the size of that axis
+    """
+    rule = sbp_rule_table[prim]
+    if rule.lookup is not None and signature.ins[0] == Split(attrs["axis"]):
+        tensors = tuple(Tensor.wrap(a) if isinstance(a, np.ndarray) else a for a in fresh(args))
+        with interpreting(NumpyInterpreter()):
+            return (rule.lookup(tensors, attrs, first, size).asnumpy(),)
+    return meaning(prim, args, rule.local(attrs, shapes) if rule.local else attrs)
 
 
 def abstracts_of(args):

@@ -5,7 +5,7 @@
 """
 import numpy as np
 import pytest
-from operator_checks import (abstracts_of, batch_axes, difference, fresh, graph_of, in_float32, inner, is_float,
+from operator_checks import (abstracts_of, batch_axes, difference, fresh, graph_of, in_float32, inner, is_float, local_meaning,
                              lower_attrs, meaning, normal_form, random_like, results_of, run_kernel, variants,
                              with_symbols)
 from samples import SAMPLES, TWICE
@@ -357,8 +357,12 @@ def test_each_sbp_signature_gathers_to_the_whole(name, k):
                   for w, s in zip(whole, signature.outs)] if rule.local else None
         parts = []
         for rank in range(RANKS):
-            local = rule.local(attrs, [tuple(s[rank]) for s in shapes]) if rule.local else attrs
-            parts.append(meaning(prim, tuple(s[rank] for s in scattered), local))
+            axis, of_values = attrs.get("axis"), scattered[0] if scattered else ()
+            split = signature.ins and isinstance(axis, int) and signature.ins[0] == Split(axis)
+            parts.append(local_meaning(prim, tuple(s[rank] for s in scattered), attrs, signature,
+                                       [tuple(s[rank]) for s in shapes] if rule.local else None,
+                                       sum(part.shape[axis] for part in of_values[:rank]) if split else 0,
+                                       args[0].shape[axis] if split else 0))
         for i, want in enumerate(whole):
             got = _gather([np.asarray(p[i]) for p in parts], signature.outs[i])
             tolerance = 1e-9 if want.dtype.itemsize >= 8 else 1e-6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Tensor, nn
+from mindlite import Tensor, nn, ops
 from mindlite.common.errors import ArgumentError, RankError, ShapeError, ValueRangeError
 from mindlite.common.ranks import WORLD, engine
 from mindlite.communication import SimWorld, get_rank
@@ -107,6 +107,67 @@ def test_stages_on_ranks_train_as_one_process(count, schedule, compiled):
             assert peak == min(count - rank, 4)               # the activations that are kept
 
 
+class Words(nn.Cell):
+    """Rows of a table."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def construct(self, x):
+        return ops.gather(self.table, ops.cast(x, ms.int32), 0)
+
+
+class Logits(nn.Cell):
+    """The likeness to each row of the same table."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.table, self.dense = table, nn.Dense(6, 6, weight_init="ones", bias_init="zeros")
+
+    def construct(self, x):
+        return ops.matmul(self.dense(x), self.table.T)
+
+
+def tied_stages(count):
+    """The table in the first and in the last stage, one Parameter."""
+    table = ms.Parameter(Tensor(np.random.default_rng(2).standard_normal((9, 6)).astype(np.float32) * 0.3), name="table")
+    return [Words(table), *stages_of(count - 2), Logits(table)]
+
+
+WORDS, NEXT = np.random.default_rng(3).integers(0, 9, (2, 8)).astype(np.int32)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "graph"])
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_parameter_of_two_stages_stays_one(count, compiled):
+    """Gradients of both are added up, so that it is the same on both ranks after any number of steps, and that of one process."""
+    def train(stages, gradients, weights):
+        optimizer, losses = nn.Momentum(weights, 0.1, 0.9), []
+        for _ in range(STEPS):
+            loss, found = gradients(Tensor(WORDS), Tensor(NEXT))
+            optimizer(found)
+            losses.append(float(loss))
+        return losses, [stage.table.asnumpy().copy() for stage in stages if hasattr(stage, "table")]
+
+    def piped():
+        stages = tied_stages(count)
+        pipe = Pipeline(stages, nn.CrossEntropyLoss(), 4, compiled=compiled)
+        losses, tables = train([pipe.stage], pipe, pipe.weights)
+        return losses, tables
+    stages = tied_stages(count)
+    net = nn.SequentialCell(*stages)
+    weights = list({id(p): p for p in net.trainable_params()}.values())
+    alone = ms.value_and_grad(lambda x, y: nn.CrossEntropyLoss()(net(x), y), None, ms.ParameterTuple(weights))
+    losses, tables = train(stages, alone, weights)
+    results = SimWorld(count, timeout=60).run(piped)
+    for found, _ in results:
+        np.testing.assert_allclose(found, losses, rtol=0, atol=2e-6)
+    for found in (results[0][1], results[-1][1]):
+        np.testing.assert_allclose(found[0], tables[0], rtol=0, atol=4e-6)
+    np.testing.assert_array_equal(results[0][1][0], results[-1][1][0])
+
+
 def test_a_sender_waits_until_its_credit_is_back():
     taken = threading.Event()
 
@@ -164,7 +225,7 @@ def test_what_is_no_pipeline_is_refused():
 PROGRAM = '''
 import sys
 import numpy as np
-from mindlite import Tensor, nn
+from mindlite import Tensor, nn, ops
 from mindlite.communication import get_rank, init
 from mindlite.nn.pipeline import Pipeline
 

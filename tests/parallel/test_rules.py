@@ -1,11 +1,11 @@
 """Every signature of every rule on three ranks: gather(f(split)) = f, as boxing splits and gathers; false rules are caught."""
 import numpy as np
 import pytest
-from operator_checks import abstracts_of, meaning, normal_form
+from operator_checks import abstracts_of, local_meaning, meaning, normal_form
 from samples import SAMPLES
 
 from mindlite.common.sbp import Partial, Split
-from mindlite.mindir.primitive import PRIMITIVES, sbp_rule_table
+from mindlite.mindir.primitive import find_primitive, sbp_rule_table
 from mindlite.ops.sbp import SbpRule, elementwise_spec, index_string, signatures
 from mindlite.parallel import Mesh, Placement
 from mindlite.parallel.boxing import parts
@@ -13,7 +13,7 @@ from mindlite.parallel.boxing import parts
 LINE = Mesh((3,), ("x",), (0, 1, 2))
 FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
 CASES = [(name, k) for name in sorted(SAMPLES) for k in range(len(SAMPLES[name]))
-         if PRIMITIVES[name] in sbp_rule_table and "effect" not in PRIMITIVES[name].traits]
+         if find_primitive(name) in sbp_rule_table and "effect" not in find_primitive(name).traits]
 
 
 def fits(array, sbp):
@@ -22,7 +22,7 @@ def fits(array, sbp):
 
 def wrong_signatures(prim, args, attrs):
     """The signatures of prim's rule that do not give what the whole operator gives, and how many were tried."""
-    abstracts, rule = abstracts_of(args), sbp_rule_table[prim]
+    abstracts = abstracts_of(args)
     whole, wrong, tried = meaning(prim, args, attrs), [], 0
     index_string(prim, abstracts, attrs)
     for signature in signatures(prim, abstracts, attrs):
@@ -36,7 +36,10 @@ def wrong_signatures(prim, args, attrs):
             local = [parts(a, Placement(LINE, (s,)), rank, np.random.default_rng(i)) if isinstance(a, np.ndarray) else a
                      for i, (a, s) in enumerate(zip(args, signature.ins))]
             shapes = [Placement(LINE, (s,)).local_shape(w.shape, rank) for w, s in zip(whole, signature.outs)]
-            made.append(meaning(prim, tuple(local), rule.local(attrs, shapes) if rule.local else attrs))
+            axis = attrs.get("axis")
+            split = isinstance(axis, int) and signature.ins[0] == Split(axis)
+            first = Placement(LINE, (signature.ins[0],)).bounds(args[0].shape, rank)[axis][0] if split else 0
+            made.append(local_meaning(prim, tuple(local), attrs, signature, shapes, first, args[0].shape[axis] if split else 0))
         tried += 1
         for i, want in enumerate(whole):
             results, sbp = [np.asarray(m[i]) for m in made], signature.outs[i]
@@ -57,7 +60,7 @@ def wrong_signatures(prim, args, attrs):
 
 @pytest.mark.parametrize("name, k", CASES, ids=[f"{name}-{k}" for name, k in CASES])
 def test_no_signature_is_wrong_on_three_ranks(name, k):
-    prim = PRIMITIVES[name]
+    prim = find_primitive(name)
     assert wrong_signatures(prim, *normal_form(prim, *SAMPLES[name][k]))[0] == []
 
 
@@ -72,7 +75,7 @@ FALSE = {                                        # operator: a rule that is not 
 
 @pytest.mark.parametrize("name", sorted(FALSE))
 def test_a_false_rule_is_caught(name, monkeypatch):
-    prim, true = PRIMITIVES[name], sbp_rule_table[PRIMITIVES[name]]
+    prim, true = find_primitive(name), sbp_rule_table[find_primitive(name)]
     false = FALSE[name] or SbpRule(true.spec, true.linear, "sum", true.local)
     monkeypatch.setitem(sbp_rule_table.rules, prim, false)
     cases = [normal_form(prim, *sample) for sample in SAMPLES[name]]
@@ -82,5 +85,5 @@ def test_a_false_rule_is_caught(name, monkeypatch):
 def test_most_operators_can_be_split():
     """How many of the rules have a signature besides: whole on each rank."""
     split = {name for name, k in CASES
-             if wrong_signatures(PRIMITIVES[name], *normal_form(PRIMITIVES[name], *SAMPLES[name][k]))[1] > 1}
+             if wrong_signatures(find_primitive(name), *normal_form(find_primitive(name), *SAMPLES[name][k]))[1] > 1}
     assert len(split) > 0.7 * len({name for name, _ in CASES})

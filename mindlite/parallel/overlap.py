@@ -1,0 +1,143 @@
+"""Collectives beside computation: each begins once its operand is there, and is finished where it is read.
+
+    g2 = matmul(..)                      g2 = matmul(..)
+    g1 = matmul(g2, ..)         ->       t2 = begin(g2, all_reduce)
+    r2 = all_reduce(g2)                  g1 = matmul(g2, ..)               while g2 travels
+    w2 = w - r2                          r2 = finish(t2)
+                                         w2 = w - r2
+
+The order of collectives is kept, so it is the same on all ranks; the thread that communicates does them one after the other
+(`Engine.begin`). What a collective needs is computed before what it does not need, and who reads it comes when nothing else is
+left to do. A collective of a Parameter alone could begin at once, and all would lie in memory together: it begins when the reader
+of the one before it is about to run. Small ones are over before a thread has woken, and stay as they are.
+
+Source: Li et al. 2020 (PyTorch Distributed, section 4.2) overlap buckets of gradients with the backward in this way.
+"""
+import math
+
+from ..common.dim import Dim
+from ..mindir.abstract import AbstractAny, AbstractTensor
+from ..mindir.control import tuple_getitem
+from ..mindir.graph import CNode, FuncGraph
+from ..mindir.inline import size_edges
+from ..mindir.primitive import Primitive
+from ..ops.collectives import all_gather, all_reduce, all_to_all, begin, broadcast_from, finish, reduce_scatter
+
+SPLIT = (all_reduce, all_gather, reduce_scatter, all_to_all, broadcast_from)
+LEAST = 1 << 16                                  # bytes of an operand that travels beside the program
+
+
+def overlap(graph: FuncGraph, least: int | None = None) -> FuncGraph:
+    """The graph, of basic operators, with its large collectives begun early and finished late. It is changed in place, before
+    clusters are made: kernels that were one for both sides of a collective would tie them together.
+
+    least : bytes of the operand from which a collective is large; None: LEAST
+    """
+    least = LEAST if least is None else least
+    large = {node for node in graph.nodes if node.fn in SPLIT and _nbytes(node.args[0]) >= least}
+    if large:
+        graph.nodes[:] = _Order(graph, large).run()
+        _split(graph, large)
+    return graph
+
+
+def _nbytes(operand):
+    shape = operand.abstract.shape
+    return 0 if any(isinstance(size, Dim) for size in shape) else math.prod(shape) * operand.abstract.dtype.itemsize
+
+
+def has_effect(node):
+    """True if running the node can be seen from outside."""
+    if isinstance(node.fn, Primitive):
+        if "effect" in node.fn.traits:
+            return True
+    graphs = [value for value in (node.fn, *node.attrs.values()) if isinstance(value, FuncGraph)]
+    return any(has_effect(inner) for graph in graphs for below in graph.reachable() for inner in below.nodes)
+
+
+class _Order:
+    """The nodes of a graph in another order that keeps operands, sizes and effects."""
+
+    def __init__(self, graph, large):
+        self.graph, self.large, self.done, self.order = graph, large, set(), []
+        self.position = {node: number for number, node in enumerate(graph.nodes)}
+        self.before = {node: {arg for arg in node.args if isinstance(arg, CNode)} for node in graph.nodes}
+        self.effects = []
+        last, touched, readers = None, {}, {}
+        for node in graph.nodes:
+            acts, tensors = has_effect(node), [arg for arg in node.args if isinstance(arg.abstract, AbstractTensor)]
+            self.before[node].update(touched[arg] for arg in tensors if arg in touched)
+            if acts:
+                self.before[node].update(() if last is None else (last,))
+                last = node
+                self.effects.append(node)
+                if node not in large:                        # it may write to what others read
+                    for arg in tensors:
+                        touched[arg] = node
+                        self.before[node].update(readers.get(arg, ()))
+            for arg in tensors:
+                readers.setdefault(arg, []).append(node)
+        for first, second in size_edges(graph):
+            self.before[second].add(first)
+
+    def run(self):
+        """The nodes, in order."""
+        gathered = None                                      # the last collective of a Parameter alone
+        for node in self.effects:
+            if node in self.large and not any(isinstance(arg, CNode) for arg in node.args):
+                if gathered is not None:
+                    reader = next((n for n in self.graph.nodes if gathered in n.args), None)
+                    if reader is not None and node not in self.above(reader):
+                        self.emit(self.above(reader))
+                gathered = node
+            self.emit({*self.above(node), node})
+        self.emit(self.graph.nodes)
+        return self.order
+
+    def above(self, node):
+        """All that must come before a node and has not come."""
+        found, waiting = set(), [node]
+        while waiting:
+            for earlier in self.before[waiting.pop()]:
+                if earlier not in found and earlier not in self.done:
+                    found.add(earlier)
+                    waiting.append(earlier)
+        return found
+
+    def emit(self, nodes):
+        """Put nodes that have not come yet behind the others, in their old order."""
+        for node in sorted(set(nodes) - self.done, key=self.position.__getitem__):
+            self.done.add(node)
+            self.order.append(node)
+
+
+def _split(graph, large):
+    """Write begin in place of each large collective, and finish before its first reader; where nothing runs between them, the
+    collective stays."""
+    nodes: list = []
+    open_: dict = {}
+    made: dict = {}
+
+    def close(arg):
+        began, at = open_.pop(arg)
+        if all(node.fn in (begin, finish, tuple_getitem) for node in nodes[at + 1:]):
+            nodes[at] = made[arg] = CNode(graph, arg.fn, arg.args, arg.attrs, arg.abstract, arg.origin)
+            return
+        made[arg] = CNode(graph, finish, [began], {"abstract": arg.abstract}, arg.abstract, arg.origin)
+        nodes.append(made[arg])
+    for node in graph.nodes:
+        for arg in dict.fromkeys(node.args):
+            if arg in open_:
+                close(arg)
+        node.args = tuple([made.get(arg, arg) for arg in node.args])
+        if node in large:
+            attrs = {"operator": node.fn.name, "settings": dict(node.attrs)}
+            began = CNode(graph, begin, node.args, attrs, AbstractAny(), node.origin)
+            open_[node] = began, len(nodes)
+            nodes.append(began)
+        else:
+            nodes.append(node)
+    for arg in list(open_):
+        close(arg)
+    graph.nodes[:] = nodes
+    graph.output.args = tuple([made.get(arg, arg) for arg in graph.output.args])
