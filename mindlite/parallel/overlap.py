@@ -63,7 +63,9 @@ class _Order:
         self.position = {node: number for number, node in enumerate(graph.nodes)}
         self.before = {node: {arg for arg in node.args if isinstance(arg, CNode)} for node in graph.nodes}
         self.effects = []
-        last, touched, readers = None, {}, {}
+        last: CNode | None = None
+        touched: dict = {}
+        readers: dict = {}
         for node in graph.nodes:
             acts, tensors = has_effect(node), [arg for arg in node.args if isinstance(arg.abstract, AbstractTensor)]
             self.before[node].update(touched[arg] for arg in tensors if arg in touched)
