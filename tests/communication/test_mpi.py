@@ -18,9 +18,15 @@ import sys
 import time
 import numpy as np
 import mindlite as ms
-from mindlite import Tensor, nn
-from mindlite.communication import create_group, get_group_size, get_rank, init
+from mindlite import Tensor, nn, ops
+from mindlite.communication import comm_func, create_group, get_group_size, get_rank, init
 from mindlite.ops.collectives import all_gather, all_reduce, all_to_all, broadcast_from, receive, reduce_scatter, reduce_to, send
+
+
+def beside(large, x):
+    """Two collectives of megabytes, of which the second begins before the first is read."""
+    total, gathered = all_reduce(large), all_gather(large)
+    return (total * 2).max() + gathered[-1] * ops.tanh(x).mean()
 
 
 def values():
@@ -39,7 +45,11 @@ def values():
              reduce_scatter(gathered, sizes=sizes), broadcast_from(x, root=1), reduce_to(x, root=1), came,
              all_to_all(Tensor(np.arange(2 * size) + 10 * rank), split_axis=0, gather_axis=0), all_reduce(large).sum(),
              all_reduce(x, group="last two") if rank >= size - 2 else x,
-             ms.jit(ms.grad(lambda x: (all_reduce(x) * x).sum()), fullgraph=True)(x)]
+             ms.jit(ms.grad(lambda x: (all_reduce(x) * x).sum()), fullgraph=True)(x), ms.jit(beside, fullgraph=True)(large, x)]
+    waiting = [comm_func.all_reduce(x * n, async_op=True) for n in range(3)]
+    for out, handle in reversed(waiting):
+        handle.wait()
+        found.append(out)
     ms.set_seed(3)
     net = nn.SequentialCell(nn.Dense(2, 4), nn.Tanh(), nn.Dense(4, 1))
     ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, parameter_broadcast=True)

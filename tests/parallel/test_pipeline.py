@@ -12,8 +12,9 @@ from mindlite import Tensor, nn, ops
 from mindlite.common.errors import ArgumentError, RankError, ShapeError, ValueRangeError
 from mindlite.common.ranks import WORLD, engine
 from mindlite.communication import SimWorld, get_rank
+from mindlite.communication.simulation import SimEngine
 from mindlite.nn.auto_parallel import AutoParallel
-from mindlite.nn.pipeline import Pipeline
+from mindlite.nn.pipeline import ACTIVATION, Pipeline
 from mindlite.parallel.actors import Actor, ActorPlan, Register, pipeline
 
 
@@ -184,6 +185,29 @@ def test_a_sender_waits_until_its_credit_is_back():
     assert SimWorld(2, timeout=30).run(run) == [([False, False], [True, True]), [0.0, 1.0]]
 
 
+def test_a_pipeline_sends_no_more_than_its_credits(monkeypatch):
+    """Stage 0 could send all four micro-batches at once; it sends two, and the third when one of them was taken."""
+    under_way, third, real_post, real_collect = [], threading.Event(), SimEngine.hand_over, SimEngine.collect
+
+    def post(self, array, to, tag):
+        ticket = real_post(self, array, to, tag)
+        if (self.rank, tag) == (0, ACTIVATION):
+            key = self.rank, to, tag
+            under_way.append(self.room.handed[key] - self.room.taken.get(key, 0))
+            if under_way[-1] > 2:
+                third.set()
+        return ticket
+
+    def collect(self, shape, dtype, source, tag):
+        if tag == ACTIVATION:
+            third.wait(0.5)                                  # time enough for one more, if nobody holds it back
+        return real_collect(self, shape, dtype, source, tag)
+    monkeypatch.setattr(SimEngine, "hand_over", post)
+    monkeypatch.setattr(SimEngine, "collect", collect)
+    SimWorld(2, timeout=60).run(lambda: float(Pipeline(stages_of(2), nn.MSELoss(), 4, "gpipe", False)(Tensor(X), Tensor(Y))[0]))
+    assert max(under_way) == 2 and len(under_way) == 4
+
+
 def test_a_receiver_that_does_not_come_is_told_of():
     def run():
         if get_rank() == 0:
@@ -227,7 +251,7 @@ import sys
 import numpy as np
 from mindlite import Tensor, nn, ops
 from mindlite.communication import get_rank, init
-from mindlite.nn.pipeline import Pipeline
+from mindlite.nn.pipeline import ACTIVATION, Pipeline
 
 init(timeout=60)
 rng = np.random.default_rng(0)
