@@ -92,7 +92,7 @@ def _truncated_remainder(x, y):
 
 
 def _slope_of_divisor(x, y, out):
-    return -trunc((x - out) / y)
+    return -round_half_even((x - out) / y)                   # a whole number but for rounding, which may be down
 
 
 @elementwise(scalar=_truncated_remainder, array=np.fmod, accepts="uif",

@@ -5,7 +5,8 @@
 Up to 25, exp(i x sin t) = sum of J_k(x) exp(i k t) (Jacobi and Anger): a sum over 128 samples gives any
 J_k, near 0 the power series does; Y_0 and Y_1 are Neumann's series of the J_k (Abramowitz and Stegun 9.1.88), higher
 orders come by recurrence. Beyond, Hankel's asymptotic series has 16 digits (9.2.5 to 9.2.10). K is the trapezoidal sum of its
-integral exp(-x cosh t) cosh(n t) (9.6.24), which converges exponentially, and 9.7.2. NumPy computes them, in float64.
+integral exp(-x cosh t) cosh(n t) (9.6.24), which converges exponentially, and 9.7.2. So NumPy computes them, in float64;
+kernels have shorter ways (bessel_approximations.py).
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ import math
 import numpy as np
 from ..common.tensor import Tensor, TensorLike
 
+from .bessel_approximations import bessel_j_element, bessel_k_element, bessel_y_element
 from .define import documented, elementwise, to_float
 from .special import REAL_ARGUMENT
 
@@ -61,11 +63,12 @@ def _hankel(x, n):
 
 
 def _upwards(first, second, x, n, sign=-1):
-    """The order n from those of 0 and 1: c_(k+1) = 2 k / x c_k + sign c_(k-1)."""
+    """The order n from those of 0 and 1: c_(k+1) = 2 k / x c_k + sign c_(k-1), infinite where its first part is."""
     if n == 0:
         return first
     for k in range(1, n):
-        first, second = second, 2 * k / x * second + sign * first
+        part = 2 * k / x * second
+        first, second = second, np.where(np.isinf(part), part, part + sign * first)
     return second
 
 
@@ -137,19 +140,19 @@ def _slope_of_k(x, out, *, n, scaled):
     return slope + out if scaled else slope
 
 
-@elementwise(scalar=None, array=_bessel_j, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=bessel_j_element, array=_bessel_j, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_alternating(_j_of)], name="bessel_j")
 def bessel_j_of(x, *, n):
     """The Bessel function of the first kind of order n, an int from 0 on."""
 
 
-@elementwise(scalar=None, array=_bessel_y, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=bessel_y_element, array=_bessel_y, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_alternating(_y_of)], name="bessel_y")
 def bessel_y_of(x, *, n):
     """The Bessel function of the second kind of order n, an int from 0 on; -inf at 0, NaN below."""
 
 
-@elementwise(scalar=None, array=_bessel_k, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=bessel_k_element, array=_bessel_k, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_slope_of_k], name="bessel_k")
 def bessel_k_of(x, *, n, scaled):
     """The modified Bessel function of the second kind of order n, an int from 0 on; scaled: times exp(x). inf at 0, NaN

@@ -274,7 +274,7 @@ def array_evaluator(array, out_dtype):
         made = out_dtype if isinstance(out_dtype, dt.DType) else \
             out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
         wanted = made.numpy if made else args[-1].dtype
-        return out if isinstance(out, np.ndarray) and out.dtype == wanted else np.asarray(out).astype(wanted)
+        return out if isinstance(out, np.ndarray) and out.dtype == wanted else quietly(np.asarray(out).astype, (wanted,), {})
     setattr(evaluate, "ufunc", array if type(array) is np.ufunc else None)
     return evaluate
 

@@ -17,8 +17,8 @@ from .define import elementwise, to_float
 from .logic import equal
 
 
-def _function(scalar, array, derivative, accepts="fc"):
-    return elementwise(scalar=scalar, array=array, derivatives=[derivative], accepts=accepts, prepare=to_float)
+def _function(scalar, array, derivative, accepts="fc", traits=()):
+    return elementwise(scalar=scalar, array=array, derivatives=[derivative], accepts=accepts, prepare=to_float, traits=traits)
 
 
 # ---------------------------------------------------------------- exponentials and logarithms
@@ -211,12 +211,14 @@ def _erf_of_ndarray(x, complement):
     return out.astype(x.dtype)
 
 
-@_function(math.erf, lambda x: _erf_of_ndarray(x, False), lambda x, out: 2 / math.sqrt(math.pi) * exp(-x * x), "f")
+@_function(math.erf, lambda x: _erf_of_ndarray(x, False), lambda x, out: 2 / math.sqrt(math.pi) * exp(-x * x), "f",
+           {"many passes"})
 def erf(input: TensorLike):
     """The error function 2 / sqrt(pi) * integral of exp(-t * t) from 0 to input."""
 
 
-@_function(math.erfc, lambda x: _erf_of_ndarray(x, True), lambda x, out: -2 / math.sqrt(math.pi) * exp(-x * x), "f")
+@_function(math.erfc, lambda x: _erf_of_ndarray(x, True), lambda x, out: -2 / math.sqrt(math.pi) * exp(-x * x), "f",
+           {"many passes"})
 def erfc(input: TensorLike):
     """1 - erf(input), precise where that is near 0."""
 
@@ -237,7 +239,7 @@ def _normal_cdf_of_ndarray(x):
     return (0.5 * _erf_of_ndarray(np.asarray(x, np.float64) * -math.sqrt(0.5), True)).astype(x.dtype)
 
 
-@_function(lambda x: call_scalar("normal_cdf", x), _normal_cdf_of_ndarray, lambda x, out: normal_pdf(x), "f")
+@_function(lambda x: call_scalar("normal_cdf", x), _normal_cdf_of_ndarray, lambda x, out: normal_pdf(x), "f", {"many passes"})
 def normal_cdf(input):
     """The normal distribution's probability of less than input, (1 + erf(input / sqrt(2))) / 2, precise where it is
     near 0. source : Abramowitz and Stegun 26.2"""

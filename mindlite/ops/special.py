@@ -4,8 +4,8 @@
     I_n' = (I_(n-1) + I_(n+1)) / 2     (Abramowitz and Stegun 9.6.26)
 
 digamma and polygamma step x up to 10 or more, psi_n(x) = psi_n(x + 1) + (-1)^(n+1) n! / x^(n+1), where the asymptotic
-series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64; kernels of digamma and
-erfinv are expansions of one element (`digamma_element`, `inverse_erf_element`), that of lgamma is the C library's.
+series of Abramowitz and Stegun 6.3.18 and 6.4.11 has converged. NumPy computes them, in float64; their kernels are expansions
+of one element (`polygamma_element`, `lgamma_element`, `inverse_erf_element`).
 """
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from ..common.tensor import Tensor, TensorLike
 
 from ..common import dtype as dt
 from ..common.errors import ValueRangeError
-from ..mindir.scalar import call as call_scalar, cast as cast_scalar, compute_dtype, where as where_scalar
+from ..mindir.loops import CannotFuse
+from ..mindir.scalar import call as call_scalar, cast as cast_scalar, compute_dtype, logical_and, logical_or, \
+    where as where_scalar
 from .arithmetic import sign
 from .axes import as_known_int
+from .bessel_approximations import bessel_i_element, polynomial, power as _power
 from .define import documented, elementwise, to_float
 from .elementary import exp
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _FAR, _STEPS = 10.0, 10                          # from here on the series has 16 digits; steps from 1/2 to there
+MOST_DERIVATIVES = 8                             # the highest order of polygamma that kernels compute
 
 
 def _log_gamma(x):
@@ -69,38 +73,91 @@ def polygamma_of_ndarray(x, n=0):
     return np.where(np.isposinf(x), np.inf if n == 0 else 0.0, total + series)
 
 
-def _slope_of_cotangent(x, n):
-    """The n-th derivative of pi * cot(pi * x): a polynomial of cot, as cot' = -(1 + cot ** 2)."""
-    turn = math.pi * (x - np.round(x))
-    polynomial = np.polynomial.Polynomial([0.0, 1.0])
+def cotangent_of_order(n):
+    """The n-th derivative of cot as a polynomial of cot, the highest power first: cot' = -(1 + cot ** 2)."""
+    out = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(n):
-        polynomial = -np.polynomial.Polynomial([1.0, 0.0, 1.0]) * polynomial.deriv()
-    return math.pi ** (n + 1) * polynomial(np.cos(turn) / np.sin(turn))
+        out = -np.polynomial.Polynomial([1.0, 0.0, 1.0]) * out.deriv()
+    return out.coef[::-1].tolist()
 
 
-def digamma_element(x):
-    """digamma of a ScalarExpr, in float64: ten steps up to _FAR and the series; below 1/2 the reflection 6.3.7."""
-    y, work = cast_scalar(x, dt.float64), compute_dtype(x.dtype)
-    low = y < 0.5
-    z, total = where_scalar(low, 1 - y, y), cast_scalar(0.0, dt.float64)
+def _slope_of_cotangent(x, n):
+    """The n-th derivative of pi * cot(pi * x)."""
+    turn = math.pi * (x - np.round(x))
+    return math.pi ** (n + 1) * polynomial(np.cos(turn) / np.sin(turn), cotangent_of_order(n))
+
+
+_SINE = tuple((-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(11))[::-1]
+_COSINE = tuple((-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k) for k in range(12))[::-1]
+
+
+def _sine_and_cosine_of_pi(x):
+    """sin(pi x) and cos(pi x) of a ScalarExpr in float64: Taylor's series of what x is off the nearest integer, for odd ones with
+    the other sign, so only their quotient and their magnitudes count."""
+    off = x - call_scalar("round", x)
+    square = off * off
+    return off * polynomial(square, _SINE), polynomial(square, _COSINE)
+
+
+def _stepped(z, step):
+    """z raised by up to _STEPS steps until it is _FAR at least; step(z, near) is called before each."""
     for _ in range(_STEPS):
         near = z < _FAR
-        total = total + where_scalar(near, 1 / z, 0.0)
+        step(z, near)
         z = where_scalar(near, z + 1, z)
-    square = 1 / (z * z)
-    series = _horner(square, [b / (2 * k) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
-    value = call_scalar("log", z) - 0.5 / z - square * series - total
-    turn = cast_scalar(math.pi * (y - call_scalar("round", y)), work)
-    cotangent = cast_scalar(call_scalar("cos", turn) / call_scalar("sin", turn), dt.float64)
-    return where_scalar(low, value - math.pi * cotangent, value)
+    return z
 
 
-def _horner(x, coefficients):
-    """The polynomial with these coefficients, the highest power first."""
-    out = coefficients[0]
-    for c in coefficients[1:]:
-        out = out * x + c
-    return out
+def polygamma_element(x, n=0):
+    """psi_n of a ScalarExpr, in float64: ten steps up to _FAR and the series; below 1/2 the reflection (6.3.7, 6.4.7)."""
+    if n > MOST_DERIVATIVES:
+        raise CannotFuse(f"polygamma of order {n}, above {MOST_DERIVATIVES}, has no kernel")
+    y, factorial = cast_scalar(x, dt.float64), math.factorial(n)
+    low = y < 0.5
+    total = cast_scalar(0.0, dt.float64)
+
+    def add(z, near):
+        nonlocal total
+        total = total + where_scalar(near, _power(1 / z, n + 1), 0.0)
+    z = _stepped(where_scalar(low, 1 - y, y), add)
+    inverse = 1 / z
+    square = inverse * inverse
+    if n == 0:
+        series = polynomial(square, [b / (2 * k) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+        value = call_scalar("log", z) - 0.5 * inverse - square * series - total
+    else:
+        series = polynomial(square, [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+                                     for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+        value = math.factorial(n - 1) + inverse * (factorial / 2 + inverse * series)
+        value = (-1) ** (n + 1) * (_power(inverse, n) * value + factorial * total)
+        value = where_scalar(y == math.inf, 0.0, value)
+    sine, cosine = _sine_and_cosine_of_pi(y)
+    reflected = (-1) ** n * value - math.pi ** (n + 1) * polynomial(cosine / sine, cotangent_of_order(n))
+    value = where_scalar(low, reflected, value)
+    pole = logical_and(low, y == call_scalar("floor", y))
+    return where_scalar(logical_and(pole, y > -math.inf), math.inf if n % 2 else -math.inf, value)
+
+
+def lgamma_element(x):
+    """lgamma of a ScalarExpr, of float32 in float64: the product of ten steps up to _FAR, Stirling's series (6.1.41), below 1/2
+    the reflection (6.1.17). Near its zeros 1 and 2 that has too few digits for a float64, which the C library computes."""
+    if compute_dtype(x.dtype) is dt.float64:
+        return call_scalar("lgamma", x)
+    y = cast_scalar(x, dt.float64)
+    low, product = y < 0.5, cast_scalar(1.0, dt.float64)
+
+    def multiply(z, near):
+        nonlocal product
+        product = product * where_scalar(near, z, 1.0)
+    z = _stepped(where_scalar(low, 1 - y, y), multiply)
+    inverse = 1 / z
+    series = polynomial(inverse * inverse, [b / (2 * k * (2 * k - 1)) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+    value = (z - 0.5) * (call_scalar("log", z) - 1) + inverse * series + (math.log(2 * math.pi) - 1) / 2
+    sine = call_scalar("abs", _sine_and_cosine_of_pi(y)[0])
+    left = call_scalar("log", where_scalar(low, math.pi / sine * product, product))
+    value = where_scalar(low, left - value, value - left)
+    value = where_scalar(logical_or(y == 1, y == 2), 0.0, value)
+    return where_scalar(call_scalar("abs", y) == math.inf, math.inf, value)
 
 
 _CENTRAL = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
@@ -113,7 +170,7 @@ def inverse_erf_element(y):
     """erfinv of a ScalarExpr: the polynomials of Giles (2010), in float64 with two of Halley's steps."""
     size = call_scalar("abs", y)
     w = -call_scalar("log", (1 - y) * (1 + y))
-    x = where_scalar(w < 5, _horner(w - 2.5, _CENTRAL), _horner(call_scalar("sqrt", w) - 3, _TAIL)) * y
+    x = where_scalar(w < 5, polynomial(w - 2.5, _CENTRAL), polynomial(call_scalar("sqrt", w) - 3, _TAIL)) * y
     if y.dtype is dt.float64:
         for _ in range(2):
             left = (1 - size) - call_scalar("erfc", call_scalar("abs", x))
@@ -164,7 +221,8 @@ def _bessel_i(x, n=0, scaled=False):
     if scaled:
         out = np.where(size <= _SERIES, near * np.exp(-small), far)
     else:
-        out = np.where(size <= _SERIES, near, np.where(np.isposinf(size), np.inf, far * np.exp(large)))
+        growth = np.exp(large / 2)                               # exp(x) overflows before I_n does
+        out = np.where(size <= _SERIES, near, np.where(np.isposinf(size), np.inf, far * growth * growth))
     return np.where(x < 0, -out, out) if n % 2 else out
 
 
@@ -173,7 +231,7 @@ def _bessel_i_derivative(x, out, *, n, scaled):
     return slope - sign(x) * out if scaled else slope
 
 
-@elementwise(scalar=None, array=_bessel_i, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=bessel_i_element, array=_bessel_i, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_bessel_i_derivative], name="bessel_i")
 def bessel_i_of(x, *, n, scaled):
     """The modified Bessel function of the first kind of order n, an int that is not negative; scaled: times exp(-abs(x))."""
@@ -241,19 +299,19 @@ def _slope_of_polygamma(x, out, *, n):
     return polygamma_of(x, n=n + 1)
 
 
-@elementwise(scalar=lambda x: call_scalar("lgamma", x), array=log_gamma_of_ndarray, accepts="f", prepare=to_float,
+@elementwise(scalar=lgamma_element, array=log_gamma_of_ndarray, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_slope_of_lgamma])
 def lgamma(input: TensorLike):
     """The logarithm of the absolute value of the gamma function; inf at 0, -1, -2, .."""
 
 
-@elementwise(scalar=digamma_element, array=polygamma_of_ndarray, accepts="f", prepare=to_float,
+@elementwise(scalar=polygamma_element, array=polygamma_of_ndarray, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_slope_of_digamma])
 def digamma(input: TensorLike):
     """The derivative of lgamma; inf or NaN at 0, -1, -2, .."""
 
 
-@elementwise(scalar=None, array=polygamma_of_ndarray, accepts="f", prepare=to_float, kernel=False, traits={"library"},
+@elementwise(scalar=polygamma_element, array=polygamma_of_ndarray, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_slope_of_polygamma], name="polygamma")
 def polygamma_of(input, *, n):
     """The n-th derivative of digamma, n an int that is not negative."""
@@ -272,7 +330,7 @@ def polygamma(n: int, input: TensorLike) -> Tensor:
     return polygamma_of(input, n=n)
 
 
-@elementwise(scalar=inverse_erf_element, array=_inverse_erf, accepts="f", prepare=to_float,
+@elementwise(scalar=inverse_erf_element, array=_inverse_erf, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[lambda x, out: 0.5 * math.sqrt(math.pi) * exp(out * out)])
 def erfinv(input: TensorLike):
     """The number whose erf is input; inf at 1 and -1, NaN beyond."""

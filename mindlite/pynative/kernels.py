@@ -27,7 +27,6 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
-from ..ops.elementary import erf, erfc, normal_cdf
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.basic import transpose
 from ..ops.linalg import batch_matmul
@@ -44,8 +43,6 @@ _LIBRARY = frozenset(LIBRARY) - {batch_matmul, topk_along, *SCANS, *_INDICES}
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
 MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
-# NumPy has none of these, nor one array for all operators of a composite
-_FUNCTIONS = frozenset({erf, erfc, normal_cdf})
 
 
 def compute_of(operation):
@@ -82,7 +79,7 @@ def enough_of(prim):
     if "composite" in prim.traits:
         return current().eager_composites
     if "elementwise" in prim.traits and prim in kernel_rule and "checks" not in prim.traits:    # a kernel cannot raise
-        return current().eager_functions if prim in _FUNCTIONS else current().eager_elementwise
+        return 0 if "many passes" in prim.traits else current().eager_elementwise
     return None
 
 

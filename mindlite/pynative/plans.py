@@ -36,7 +36,7 @@ A_TENSOR, AN_INT, A_FLOAT, AN_OBJECT, SOME_VALUES, A_TEXT, A_SLICE = (native.FOR
     "A_TENSOR", "AN_INT", "A_FLOAT", "AN_OBJECT", "SOME_VALUES", "A_TEXT", "A_SLICE"))
 MOST_ARGUMENTS, TOP = native.FORMS["MOST_ARGUMENTS"], native.FORMS["TOP"]
 (COUNT, NAMED, MASK, KEYS, FUNCTION, KERNEL, CALLS, HOT, BACKWARD, RECORD, GIVEN) = range(len(native.OPLAN))
-OFTEN, OFTEN_FOR_COMPOSITES = 1000, 200          # calls after which a kernel is worth its compilation
+OFTEN, OFTEN_FOR_COMPOSITES, OFTEN_FOR_SERIES = 1000, 200, 50      # calls after which a kernel is worth its compilation
 PAUSE = 5000                                     # calls by plans between two compilations that are not beside the run
 AGAIN = 50                                       # calls of a plan until it is looked whether its kernel is there
 TRIES = 16                                       # plans of one operation, of which each may have taken another's place
@@ -206,7 +206,7 @@ def learn(operation, given, named, args, attrs):
         operation.plans += 1
         function = function_of(operation, args, attrs)
         backward, record, kept = recorded(operation, args, signature.mask)
-        words = signature.head(function, backward, record, OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN)
+        words = signature.head(function, backward, record, often_of(prim))
         plans.put(slot, OperatorPlan(operation, words, signature.keys, record,
                                      (function, backward, kept, signature.kept, operation)))
 
@@ -284,6 +284,11 @@ def function_of(operation, args, attrs):
 
 
 # ---------------------------------------------------------------- kernels
+
+def often_of(prim):
+    """The number of calls after which a kernel of an operator is worth its compilation."""
+    return OFTEN_FOR_SERIES if "many passes" in prim.traits else OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN
+
 
 def may_compile():
     """True if the last compilation that was not beside the run is long ago; from here on that was this one."""

@@ -197,6 +197,6 @@ def test_threads_that_wait_at_different_barriers_are_reported():
 
 
 def test_functions_of_the_c_library_are_refused_before_anything_is_fused():
-    graph = written(lambda x: ops.atan(x), (9,))
-    assert "atan of float32 calls the C library" in fusable(graph, CUDA()) and fusable(graph) is None
+    graph = written(lambda x: ops.erfc(x), (9,))
+    assert "erfc of float32 calls the C library" in fusable(graph, CUDA()) and fusable(graph) is None
     assert fusable(written(lambda x: ops.exp(x), (9,)), CUDA()) is None

@@ -41,8 +41,7 @@ def test_an_operator_computes_on_a_gpu_what_it_means(name):
 
 
 # Functions of float32 that the CPU takes from the C library.
-WITHOUT_CODE = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erfc", "exp2", "hypot", "lgamma", "log10",
-                "log2", "sinh", "tan"}
+WITHOUT_CODE = {"erfc"}
 
 
 def test_which_operators_a_gpu_has_no_code_for():
@@ -58,7 +57,7 @@ def test_what_has_no_code_runs_on_the_cpu_between_kernels():
     x = Tensor(np.linspace(-2, 2, 60, dtype=np.float32).reshape(5, 12))
 
     def function(x):
-        return (ops.atan(ops.tanh(x) * 2.0) + x).sum(0)
+        return (ops.erfc(ops.tanh(x) * 2.0) + x).sum(0)
     want = ms.jit(function, fullgraph=True)(x).asnumpy()
     with simulated_gpus() as library:
         jitted = ms.jit(function, fullgraph=True)
@@ -69,7 +68,8 @@ def test_what_has_no_code_runs_on_the_cpu_between_kernels():
 
 
 ALONE = [name for name in NAMES if "elementwise" in OPERATORS[name].traits and len(OPERATORS[name].inputs) == 1
-         and name not in ("cast", "logical_not", "bitwise_not", "bounded_indices", "probabilities", "sin", "cos", "tan")]
+         and name not in ("cast", "logical_not", "bitwise_not", "bounded_indices", "probabilities", "sin", "cos", "tan",
+                         "bessel_j", "bessel_y")]
 
 
 @pytest.mark.parametrize("name", ALONE)

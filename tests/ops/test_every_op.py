@@ -393,7 +393,7 @@ def test_kernels_treat_special_numbers_as_eval_does(name, k):
     graph, arrays = graph_of(prim, (SPECIAL,), attrs)
     got, = run_kernel(lowering(graph), arrays)
     want, = meaning(prim, (SPECIAL,), attrs)
-    tame = np.abs(SPECIAL) < 1e20 if name in ("sin", "cos", "tan") else np.ones(SPECIAL.shape, bool)
+    tame = np.abs(SPECIAL) < 1e20 if name in ("sin", "cos", "tan", "bessel_j", "bessel_y") else np.ones(SPECIAL.shape, bool)
     close(got[tame], want[tame], 1e-5, 1e-37)
 
 

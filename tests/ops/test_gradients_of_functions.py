@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from mindlite import ops
+from mindlite import Tensor, grad, jit, ops
 from mindlite.ad import vjp_graph
 from mindlite.common import dtype as dt
 from mindlite.mindir.abstract import AbstractTensor
@@ -51,3 +51,17 @@ def test_gradients_and_their_gradients_are_those_of_central_differences(function
     product = run(second, x, np.array(1.0), other)[-1]
     np.testing.assert_allclose((product * direction).sum(), central(lambda at: (gradient(at) * other).sum()), rtol=1e-4,
                                atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_slope_of_a_remainder_by_its_divisor_is_a_whole_number_that_no_rounding_lowers(dtype):
+    rng = np.random.default_rng(0)
+    x, y = (rng.uniform(0.3, 3, 20000).astype(dtype) for _ in range(2))
+    x[:10000] *= rng.choice([-1, 1], 10000)
+    for function, want in ((ops.fmod, np.trunc), (ops.remainder, np.floor)):
+        for transform in (lambda f: f, jit):
+            got = transform(grad(lambda x, y: function(x, y).sum(), 1))(Tensor(x), Tensor(y)).asnumpy()
+            rest = np.fmod(x, y) if function is ops.fmod else np.remainder(x, y)
+            exact = want((x.astype(np.longdouble) - rest) / y + np.sign(x) * (np.longdouble(0.5)) if function is ops.fmod
+                         else (x.astype(np.longdouble) - rest) / y + np.longdouble(0.5))
+            np.testing.assert_array_equal(got, -exact.astype(dtype))

@@ -18,8 +18,11 @@ SIMULATED = bool(getattr(config, "ENABLE_CUDASIM"))
 
 # Functions of CUDA's libdevice: {name in a text: (of numbers of NumPy, of a GPU)}.
 LIBRARY = {name: (name, f"math.{name}") for name in (
-    "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "fabs", "copysign", "fmod", "isnan", "isinf", "isfinite")}
-LIBRARY |= {name + end: (name, f"libdevice.{name}{end}") for name in ("floor", "ceil", "trunc", "rint") for end in ("", "f")}
+    "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot", "fabs",
+    "copysign", "fmod", "isnan", "isinf", "isfinite")}
+LIBRARY |= {name + end: (name, f"libdevice.{name}{end}") for name in ("floor", "ceil", "trunc", "rint", "exp2")
+            for end in ("", "f")}
+LIBRARY |= {f"a{name}": (f"arc{name}", f"math.a{name}") for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")}
 LIBRARY["pow"] = "power", "math.pow"
 
 

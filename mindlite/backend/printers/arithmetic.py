@@ -14,7 +14,7 @@ from ...common import dtype as dt
 from ...common.errors import InternalError
 from ..narrow_floats import is_narrow, narrow, rounded, widen
 from . import math_functions
-from .math_functions import DOUBLE, FLOAT, Value, as_many, call, constant_like
+from .math_functions import DOUBLE, FLOAT, Value, as_many, constant_like
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 _REAL = [d for d in dt.ALL if d.kind != "c"]
@@ -185,9 +185,8 @@ class Arithmetic:
     def float_divmod(self, op, a, b):
         """NumPy's npy_divmod: the remainder has the divisor's sign, the quotient is snapped to an integer."""
         builder = self.builder
-        symbol = "fmod" if a.type is DOUBLE else "fmodf"
         x, y = Value(builder, a), Value(builder, b)
-        rest = Value(builder, call(builder, symbol, a.type, [a, b]))
+        rest = math_functions.fmod(x, y)
         wrong = rest.differs(0.0) & ((y < 0.0) ^ (rest < 0.0))
         if op == "mod":
             signed = rest.equals(0.0).where(x.of(0.0).intrinsic("copysign", y), wrong.where(rest + y, rest))

@@ -8,9 +8,11 @@ named, the double logarithm is fdlibm's (Sun 1993), the double exponential is Ta
 4 ulp in float64, where nothing else is said; NaN, infinities, -0 and denormal numbers come out as in libm. What is not
 here goes to libm (`LIBM`), element by element.
 """
+import decimal
 import math
 
 import llvmlite
+import numpy as np
 from llvmlite import ir
 
 from ..operators import Operators
@@ -186,21 +188,39 @@ def _clamp(x, low, high):
     return (x < high).where(x, high)
 
 
-def exp(x):
-    """e^x. Adding `magic` to a number rounds it to an integer, which stands in the lowest bits of the sum.
+def _exp_parts(x, low, high):
+    """A float and the bits of two more, whose product is e^x for x within [low, high]. Adding `magic` to a number rounds it to
+    an integer, which stands in the lowest bits of the sum.
 
     2^k is made in two steps of h = round(k / 2) and k - h, as it may be denormal or too large; the exponents' bias is
     in the two magic numbers, so that the bits of a sum, shifted, are a power of two.
     """
     fraction, bias = _FRACTION[x.type], _BIAS[x.type]
-    magic, bounded = 1.5 * 2.0 ** fraction, _within(x, *_EXP_RANGE[x.type])
+    magic, bounded = 1.5 * 2.0 ** fraction, _within(x, low, high)
     whole = fma(bounded, x.of(1 / math.log(2)), x.of(magic + 2 * bias))
     k = whole - (magic + 2 * bias)
     half = fma(k, x.of(0.5), x.of(magic + bias))
     high, low = LN2[x.type]
     r = fma(k, x.of(-low), fma(k, x.of(-high), bounded))
     first, second = half.bits() << fraction, (whole.bits() - half.bits()) << fraction
-    return polynomial(r, _EXP[x.type]) * first.floats() * second.floats()
+    return polynomial(r, _EXP[x.type]), first, second
+
+
+def exp(x):
+    """e^x."""
+    value, first, second = _exp_parts(x, *_EXP_RANGE[x.type])
+    return value * first.floats() * second.floats()
+
+
+def exp2(x):
+    """2^x, exact for integers."""
+    fraction, bias = _FRACTION[x.type], _BIAS[x.type]
+    magic, bounded = 1.5 * 2.0 ** fraction, _within(x, -bias - fraction - 2.0, bias + 2.0)
+    whole = bounded + (magic + 2 * bias)
+    k = whole - (magic + 2 * bias)
+    half = fma(k, x.of(0.5), x.of(magic + bias))
+    first, second = half.bits() << fraction, (whole.bits() - half.bits()) << fraction
+    return polynomial((bounded - k) * math.log(2), _EXP[x.type]) * first.floats() * second.floats()
 
 
 def expm1(x):
@@ -222,17 +242,28 @@ _LOG_F64 = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.81835721616180
             2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01)
 
 
-def log(x):
-    """The natural logarithm; NaN below 0."""
+def _mantissa(x):
+    """(e, f) with x = 2^e (1 + f) and 1 + f in [sqrt(1/2), sqrt(2)), of a positive number."""
     fraction, bias = _FRACTION[x.type], _BIAS[x.type]
     tiny = x < 2.0 ** (1 - bias)                                # denormal: scale it up first
     scaled = tiny.where(x * 2.0 ** fraction, x)
     bits = scaled.bits()
-    # the exponent such that the mantissa m lies in [sqrt(1/2), sqrt(2))
     offset = x.of(math.sqrt(0.5)).bits()
     e = (bits - offset) >> fraction
     f = (bits - (e << fraction)).floats() - 1.0
-    e = e.to_float() - tiny.where(x.of(float(fraction)), x.of(0.0))
+    return e.to_float() - tiny.where(x.of(float(fraction)), x.of(0.0)), f
+
+
+def _ends_of_log(x, value):
+    """A logarithm of positive numbers with its values at 0, at infinity, of NaN and below 0."""
+    value = (x < math.inf).where(value, x)                      # inf and NaN stay
+    value = x.equals(0.0).where(-math.inf, value)
+    return (x < 0.0).where(math.nan, value)
+
+
+def log(x):
+    """The natural logarithm; NaN below 0."""
+    e, f = _mantissa(x)
     high, low = LN2[x.type]
     if x.type is FLOAT:
         z = f * f
@@ -243,9 +274,53 @@ def log(x):
         z = s * s
         half = f * f * 0.5
         value = fma(e, x.of(high), f - (half - fma(s, half + z * polynomial(z, _LOG_F64), e * low)))
-    value = (x < math.inf).where(value, x)                      # inf and NaN stay
-    value = x.equals(0.0).where(-math.inf, value)
-    return (x < 0.0).where(math.nan, value)
+    return _ends_of_log(x, value)
+
+
+# digits of a float that are cut off, so that what is left times another such number is exact
+_CUT = {FLOAT: 12, DOUBLE: 32}
+
+
+def _in_two(text, type_):
+    """(high, low) of a number in decimal digits: their sum has more digits than a float, high ends in _CUT zeros."""
+    bits = np.array(float(text), {FLOAT: np.float32, DOUBLE: np.float64}[type_]).view({FLOAT: np.int32, DOUBLE: np.int64}[type_])
+    high = float((bits >> _CUT[type_] << _CUT[type_]).view(f"f{bits.itemsize}"))
+    return high, float(decimal.Decimal(text) - decimal.Decimal(high))
+
+
+# 1 / log(base), and log(2) / log(base)
+_BASES = {2: ("1.4426950408889634073599246810018921", "1"),
+          10: ("0.43429448190325182765112891891660508", "0.30102999566398119521373889472449303")}
+
+
+def _log_to(x, base):
+    """The logarithm to a base, of sums in two parts (FreeBSD's e_log2.c and e_log10.c, Kargl 2011): exact for powers of it."""
+    e, f = _mantissa(x)
+    (inverse, inverse_low), (two, two_low) = (_in_two(text, x.type) for text in _BASES[base])
+    if x.type is FLOAT:
+        half = f * f * 0.5
+        rest = f * f * f * polynomial(f, _LOG_F32)
+    else:
+        s = f / (f + 2.0)
+        half, z = f * f * 0.5, s * s
+        rest = s * (half + z * polynomial(z, _LOG_F64))
+    first = f - half
+    first = ((first.bits() >> _CUT[x.type]) << _CUT[x.type]).floats()
+    second = (f - first) - half + rest
+    large, part = e * two, first * inverse
+    total = large + part
+    small = e * two_low + (first + second) * inverse_low + second * inverse + ((large - total) + part)
+    return _ends_of_log(x, total + small)
+
+
+def log2(x):
+    """The logarithm to base 2."""
+    return _log_to(x, 2)
+
+
+def log10(x):
+    """The logarithm to base 10; of floats in double, as the logarithms of powers of 10 are whole numbers."""
+    return _log_to(x, 10) if x.type is DOUBLE else _log_to(x.extend(), 10).truncate()
 
 
 def log1p(x):
@@ -310,11 +385,16 @@ _COS_F32 = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _HALF_PI = (1.57079632679489655800e+00, 6.12323399573676603587e-17)
 
 
-def _sine(x, quarter):
-    """sin(x + quarter pi/2) of a float; the argument is reduced in double, for |x| up to 2^40."""
+def _reduce_turns(x):
+    """(n, r) with x = n pi/2 + r of a float, n a double; the argument is reduced in double, for |x| up to 2^40."""
     d = x.extend()
     n = (d * (2 / math.pi)).intrinsic("rint")
-    r = fma(n, d.of(-_HALF_PI[1]), fma(n, d.of(-_HALF_PI[0]), d)).truncate()
+    return n, fma(n, d.of(-_HALF_PI[1]), fma(n, d.of(-_HALF_PI[0]), d)).truncate()
+
+
+def _sine(x, quarter):
+    """sin(x + quarter pi/2) of a float."""
+    n, r = _reduce_turns(x)
     n = (n - (n * 0.25).intrinsic("floor") * 4.0).truncate().to_integer() + quarter
     z = r * r
     sine = fma(polynomial(z, _SIN_F32) * z, r, r)
@@ -331,6 +411,175 @@ def sin(x):
 def cos(x):
     """The cosine of a float, |x| <= 2^40."""
     return _sine(x, 1)
+
+
+_TAN_F32 = (9.38540185543e-3, 3.11992232697e-3, 2.44301354525e-2, 5.34112807005e-2, 1.33387994085e-1, 3.33331568548e-1)
+
+
+def tan(x):
+    """The tangent of a float, |x| <= 2^40."""
+    n, r = _reduce_turns(x)
+    z = r * r
+    value = fma(polynomial(z, _TAN_F32) * z, r, r)
+    odd = (n * 0.5).intrinsic("floor").differs(n * 0.5)
+    return x.equals(0.0).where(x, odd.where(-1.0 / value, value))
+
+
+_ASIN_F32 = (4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1)
+_HALF_PI_F32 = (1.5707963705062866, -4.371139000186241e-08)
+
+
+def _arc_sine(x):
+    """(|x| > 1/2, asin(|x|), or there half of acos(|x|)) of a float."""
+    a = fabs(x)
+    large = a > 0.5
+    z = large.where((1.0 - a) * 0.5, a * a)
+    s = large.where(z.intrinsic("sqrt"), a)
+    return large, fma(polynomial(z, _ASIN_F32) * z, s, s)
+
+
+def asin(x):
+    """The inverse sine of a float; NaN outside [-1, 1]."""
+    large, p = _arc_sine(x)
+    return large.where(_HALF_PI_F32[0] - (p + p - _HALF_PI_F32[1]), p).intrinsic("copysign", x)
+
+
+def acos(x):
+    """The inverse cosine of a float; NaN outside [-1, 1]."""
+    large, p = _arc_sine(x)
+    middle = _HALF_PI_F32[0] - (p.intrinsic("copysign", x) - _HALF_PI_F32[1])
+    twice = p + p
+    return large.where((x < 0.0).where(2 * _HALF_PI_F32[0] - (twice - 2 * _HALF_PI_F32[1]), twice), middle)
+
+
+_ATAN_F32 = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
+
+
+def _arc_tangent(t, base, low):
+    """base + low + atan(t) of floats, |t| <= tan(pi / 8)."""
+    z = t * t
+    return base + (fma(polynomial(z, _ATAN_F32) * z, t, t) + low)
+
+
+def atan(x):
+    """The inverse tangent of a float."""
+    a = fabs(x)
+    large, middle = a > math.tan(3 * math.pi / 8), a > math.tan(math.pi / 8)
+    above = large.where(x.of(-1.0), middle.where(a - 1.0, a))
+    below = large.where(a, middle.where(a + 1.0, x.of(1.0)))
+    base, low = [large.where(x.of(part), middle.where(x.of(part / 2), x.of(0.0))) for part in _HALF_PI_F32]
+    return _arc_tangent(above / below, base, low).intrinsic("copysign", x)
+
+
+def atan2(y, x):
+    """The angle of the point (x, y) of floats; zeros and infinities as in C99 F.9.1.4."""
+    a, b = fabs(x), fabs(y)
+    steep = b > a
+    small, large = steep.where(a, b), steep.where(b, a)
+    quotient = small.equals(math.inf).where(1.0, large.equals(0.0).where(0.0, small / large))
+    middle = quotient > math.tan(math.pi / 8)
+    base, low = [middle.where(x.of(part / 2), x.of(0.0)) for part in _HALF_PI_F32]
+    value = _arc_tangent(middle.where((quotient - 1.0) / (quotient + 1.0), quotient), base, low)
+    value = steep.where(_HALF_PI_F32[0] - (value - _HALF_PI_F32[1]), value)
+    value = (x.bits() < 0).where(2 * _HALF_PI_F32[0] - (value - 2 * _HALF_PI_F32[1]), value)
+    return (is_nan(x) | is_nan(y)).where(x + y, value.intrinsic("copysign", y))
+
+
+# (sinh(x) / x - 1) / x^2 in x^2 up to 1, of floats from Cephes
+_SINH = {FLOAT: (2.03721912945e-4, 8.33028376239e-3, 1.66667160211e-1),
+         DOUBLE: tuple(1 / math.factorial(2 * k + 1) for k in range(9, 0, -1))}
+
+
+def _half_exp(a):
+    """e^a / 2, which is finite where sinh and cosh are."""
+    value, first, second = _exp_parts(a, _EXP_RANGE[a.type][0], _EXP_RANGE[a.type][1] + 1.5)
+    return value * first.floats() * (second.floats() * 0.5)
+
+
+def sinh(x):
+    """The hyperbolic sine, below 1 by a polynomial."""
+    a = fabs(x)
+    half, z = _half_exp(a), x * x
+    return (a < 1.0).where(fma(polynomial(z, _SINH[x.type]) * z, a, a), half - 0.25 / half).intrinsic("copysign", x)
+
+
+def cosh(x):
+    """The hyperbolic cosine."""
+    half = _half_exp(fabs(x))
+    return half + 0.25 / half
+
+
+# below, a float is its own inverse sinh and atanh; from here on, the 1 in sqrt(1 + x^2) does not count
+_SAME, _HUGE = 1e-4, 2.0 ** 55
+
+
+def asinh(x):
+    """The inverse of sinh: of floats log(x + sqrt(x^2 + 1)) in double, of doubles log1p (fdlibm)."""
+    if x.type is FLOAT:
+        a = fabs(x)
+        d = a.extend()
+        value = log(d + (d * d + 1.0).intrinsic("sqrt")).truncate()
+        return (a > _SAME).where(value, x).intrinsic("copysign", x)
+    a = fabs(x)
+    square = a * a
+    large = a > _HUGE
+    value = log1p(large.where(a, a + square / ((square + 1.0).intrinsic("sqrt") + 1.0)))
+    return (value + large.where(x.of(math.log(2)), x.of(0.0))).intrinsic("copysign", x)
+
+
+def acosh(x):
+    """The inverse of cosh; NaN below 1."""
+    if x.type is FLOAT:
+        d = x.extend()
+        value = log(d + ((d - 1.0) * (d + 1.0)).intrinsic("sqrt")).truncate()
+    else:
+        t = x - 1.0
+        large = x > _HUGE
+        value = log1p(large.where(t, t + (t * t + t * 2.0).intrinsic("sqrt"))) + large.where(x.of(math.log(2)), x.of(0.0))
+    return (x < 1.0).where(math.nan, value)
+
+
+def atanh(x):
+    """The inverse of tanh; infinite at 1 and -1, NaN outside."""
+    a = fabs(x)
+    if x.type is FLOAT:
+        d = x.extend()
+        return (a < _SAME).where(x, (log((d + 1.0) / (1.0 - d)) * 0.5).truncate())
+    return (log1p((a + a) / (1.0 - a)) * 0.5).intrinsic("copysign", x)
+
+
+def hypot(x, y):
+    """sqrt(x^2 + y^2) without overflow: of floats in double, of doubles the larger times a root between 1 and sqrt(2)."""
+    a, b = fabs(x), fabs(y)
+    if x.type is FLOAT:
+        d, e = a.extend(), b.extend()
+        value = fma(d, d, e * e).intrinsic("sqrt").truncate()
+    else:
+        large, small = (a < b).where(b, a), (a < b).where(a, b)
+        share = large.equals(0.0).where(0.0, small / large)
+        value = large * fma(share, share, 1.0).intrinsic("sqrt")
+        value = (is_nan(a) | is_nan(b)).where(a + b, value)
+    return (a.equals(math.inf) | b.equals(math.inf)).where(math.inf, value)
+
+
+def fmod(x, y):
+    """The remainder of x / y with the sign of x, exact: a division where the quotient has few digits, else the C library's."""
+    a, b = fabs(x), fabs(y)
+    a, b = (a.extend(), b.extend()) if x.type is FLOAT else (a, b)
+    quotient = a / b
+    rest = fma(-quotient.intrinsic("trunc"), b, a)
+    rest = (rest < 0.0).where(rest + b, rest)                # the quotient was rounded up to an integer
+    rest = b.equals(math.inf).where(a, rest)
+    rest = (rest.truncate() if x.type is FLOAT else rest).intrinsic("copysign", x)
+    few = quotient < {FLOAT: 2.0 ** 29, DOUBLE: 2.0 ** 52}[x.type]
+    builder = x.builder
+    with builder.goto_entry_block():
+        slot = builder.alloca(rest.ir.type)
+    builder.store(rest.ir, slot)
+    with builder.if_then(builder.not_(few.ir), likely=False):
+        symbol = "fmodf" if x.type is FLOAT else "fmod"
+        builder.store(call(builder, symbol, x.type, [x.ir, y.ir]), slot)
+    return Value(builder, builder.load(slot, typ=rest.ir.type))
 
 
 # log(erfc(a)) / a + 2 / sqrt(pi) for 0 <= a <= 4, minimax on errors relative to erf(a): 4e-09; the last one is what
@@ -393,8 +642,9 @@ def pow(x, y):
 INLINE = {
     (name, kind): function
     for kind, functions in {
-        FLOAT: (exp, expm1, log, log1p, sigmoid, tanh, sin, cos, erf, normal_cdf, normal_pdf, pow),
-        DOUBLE: (exp, expm1, log, log1p, sigmoid, tanh),
+        FLOAT: (exp, exp2, expm1, log, log1p, log2, log10, sigmoid, tanh, sinh, cosh, asinh, acosh, atanh, sin, cos, tan,
+                asin, acos, atan, atan2, hypot, erf, normal_cdf, normal_pdf, pow),
+        DOUBLE: (exp, exp2, expm1, log, log1p, log2, log10, sigmoid, tanh, sinh, cosh, asinh, acosh, atanh, hypot),
     }.items() for name, function in ((f.__name__, f) for f in functions)
 }
 LIBM = {"exp": "exp", "exp2": "exp2", "log2": "log2", "log10": "log10", "cbrt": "cbrt", "sin": "sin", "cos": "cos",
@@ -419,6 +669,8 @@ def apply(name, *args):
         return inline(*args)
     if name in INTRINSIC:
         return x.intrinsic(INTRINSIC[name], *args[1:])
+    if name == "fmod":
+        return fmod(*args)
     if name in LIBM:
         symbol = LIBM[name] + ("f" if x.type is FLOAT else "")
         return Value(x.builder, call(x.builder, symbol, x.type, [a.ir for a in args]))
