@@ -5,7 +5,7 @@
                       program.json        {"format": 1, "inputs": [..], "output": .., "updates": [[0, 2]]}
 
 What is read is checked before it is believed: the text by `reader`, the arrays' sizes by the text, numbers by their
-range. The file is written beside its name and moved there when it is complete.
+range.
 """
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ..common.errors import FileFormatError
-from ..common.files import replacing
 from ..common.lazy import LazyModule
 from ..common.records import dataclass
 from .printer import write
@@ -71,13 +70,13 @@ class Module:
 
 # ---------------------------------------------------------------- writing
 
-def write_file(path: str, module: Module) -> None:
-    """Write a Module. raises : ArgumentError or OSError; then the file is as it was before"""
+def write_stream(stream: Any, module: Module) -> None:
+    """Write a Module to an open binary file. raises : ArgumentError, OSError"""
     arrays: list = []
     text = write(module.graph, apart=arrays)
     program = {"format": FORMAT, "inputs": encoded(module.inputs), "output": encoded(module.output),
                "updates": [list(pair) for pair in module.updates]}
-    with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+    with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr(PROGRAM, json.dumps(program))
         archive.writestr(GRAPH, text, compress_type=zipfile.ZIP_DEFLATED)
         for number, array in enumerate(arrays):
@@ -115,17 +114,17 @@ def encoded(value: Input | Output | tuple[Input | Output, ...]) -> Any:
 
 # ---------------------------------------------------------------- reading
 
-def read_file(path: os.PathLike) -> Module:
-    """The Module in a file. raises : FileFormatError, OSError"""
+def read_file(path: os.PathLike | str, source: Any = None) -> Module:
+    """The Module in a file. source : what it holds, as an open file; None: it is opened. raises : FileFormatError, OSError"""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source or path) as archive:
             return _Reading(path, archive).module()
     except zipfile.BadZipFile as error:
         raise FileFormatError(f"{path} is no .mindir file: {error}") from None
 
 
 class _Reading:
-    def __init__(self, path: os.PathLike, archive: Any) -> None:
+    def __init__(self, path: os.PathLike | str, archive: Any) -> None:
         self.path, self.archive = path, archive
 
     def fail(self, what: str) -> None:

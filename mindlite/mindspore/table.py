@@ -14,6 +14,7 @@ _DTYPE_WORDS = {name: f"mindlite.common.dtype:{dtype}" for name, dtype in {
 _DTYPE_CLASSES = {name: f"mindlite.common.dtype_kinds:{name}" for name in (
     "Type", "Number", "Bool", "Int", "UInt", "Float", "BFloat", "Complex", "TensorType")}
 _INSIDE = "mindlite.mindspore.internals:"
+_TRAINING = "mindlite.mindspore.training:"
 _TENSOR = ("mindlite.common.tensor",)
 _OPERATIONS = ("mindlite.ops.operations",)
 _NN = ("mindlite.nn", "mindlite.nn.layer.historical")
@@ -133,7 +134,7 @@ _REASONS = {
         "get_device_limit", "get_stream_limit", "reset_stream_limit", "set_device_limit", "set_stream_limit", "StreamLimitCtx",
         "memory_replay", "MemPool", "PluggableAllocator", "use_mem_pool", "set_kernel_launch_capture"),
     "checks and repair of Ascend clusters": (
-        "TrainFaultTolerance", "OptTFTWrapper", "TFTCommValue", "RSCPluginHandle", "get_sdc_detect_result", "sdc_detect_start",
+        "OptTFTWrapper", "TFTCommValue", "RSCPluginHandle", "get_sdc_detect_result", "sdc_detect_start",
         "sdc_detect_stop", "stress_detect"),
     "its matrices are inverted by Ascend's kernels": ("thor",),
     "sums between groups of eight Ascend devices": ("AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"),
@@ -142,7 +143,7 @@ _REASONS = {
     "Ascend's video decoder": ("VideoFrameDvpp",),
     "parameters cut by MindSpore's parallel strategies; files of shards are `train.save_sharded_checkpoint`'s": (
         "get_ckpt_path_with_strategy", "export_split_mindir", "split_mindir", "split_dynamic_mindir",
-        "get_parameter_redundancy", "get_allgather_cell", "sync_pipeline_shared_parameters")}
+        "get_allgather_cell", "sync_pipeline_shared_parameters")}
 _REASONS["an operator of Ascend alone"] = tuple("""
     AlltoAllV AlltoAllVC ApplyRotaryPosEmb BatchISendIRecv DumpGradient DynamicGRUV2 DynamicRNN GroupTopk NPUAllocFloatStatus
     NPUClearFloatStatus NPUGetFloatStatus NeighborExchangeV2 PagedAttention PagedAttentionMask RNNTLoss ReshapeAndCache TensorDump
@@ -176,10 +177,10 @@ _REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
 _REASONS["a format of numbers that no library here has"] = ("hifloat8", "qint4x2")
 _REASONS["it is not built yet"] = tuple("""
     AdamNoUpdateParam AllGatherV BasicLSTMCell BoostTrainOneStepCell DeformableOffsets DepthwiseConv2dNative Dilation2D DimReduce
-    ExtractImagePatches FlopsUtilizationCollector FractionalAvgPool FractionalMaxPool FusedAdaFactor FusedAdaFactorWithGlobalNorm
+    ExtractImagePatches FractionalAvgPool FractionalMaxPool FusedAdaFactor FusedAdaFactorWithGlobalNorm
     FusedCastAdamWeightDecay LARSUpdate LessBN MatrixLogarithm Node NodeType PyFunc ReduceScatterV Reshard
-    SampleDistortedBoundingBoxV2 ScopedValue SparseApplyFtrlV2 SummaryLandscape SymbolTree ValueType flops_collection move_to
-    no_init_parameters register_saved_tensors_hooks saved_tensors_hooks""".split())
+    SampleDistortedBoundingBoxV2 ScopedValue SparseApplyFtrlV2 SymbolTree ValueType flops_collection move_to
+    register_saved_tensors_hooks saved_tensors_hooks""".split())
 REFUSED = {name: why for why, names in _REASONS.items() for name in names}
 # members of Tensor, Parameter and Cell that are not here, and why
 MEMBERS = {name: why for why, names in {
@@ -226,7 +227,7 @@ MODULES = {
           "SparseTensor": "mindlite.mindspore.functions:SparseTensor", "uint": _DTYPE_CLASSES["UInt"],
           "QuantDtype": _INSIDE + "QuantDtype",
           "from_numpy": "mindlite.common.tensor:Tensor.from_numpy",
-          "Profiler": "mindlite.debug.profiler:Profiler",
+          "Profiler": "mindlite.debug.profiler:Profiler", "TrainFaultTolerance": _TRAINING + "TrainFaultTolerance",
           "Layout": "mindlite.parallel:Layout", **_CHECKPOINTS,
           "is_tensor": "mindlite.ops:is_tensor", "frombuffer": "mindlite.ops:frombuffer"}),
     "context": (("mindlite.functional.context", "mindlite.functional.parallel_context"),
@@ -239,7 +240,8 @@ MODULES = {
         "comm_exec_order_check", "runtime_execution_order_check")}),
     "utils.runtime_execution_order_check": (("mindlite.communication.execution_order",), {}),
     "utils.dlpack": (("mindlite.functional.dlpack",), {}),
-    "common.file_system": ((), {"FileSystem": "mindlite.train.serialization:FileSystem"}),
+    "common.file_system": ((), {"FileSystem": "mindlite.train.serialization:FileSystem", **{
+        name: _TRAINING + name for name in ("_register_basic_file_system", "_register_mindio_file_system")}}),
     "device_context": ((), {}),
     "device_context.cpu": ((), {}),
     "device_context.cpu.op_tuning": ((), {"threads_num": "mindlite.functional.context:threads_num"}),
@@ -252,7 +254,8 @@ MODULES = {
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {"_calculate_fan_in_and_fan_out": "mindlite.common.initializer:fans",
                                           "_assignment": _INSIDE + "_assignment"}),
-    "common.parameter": (_TENSOR + _INITIALIZER, {"_Buffer": "mindlite.nn.registry:Buffer"}),
+    "common.parameter": (_TENSOR + _INITIALIZER, {
+        "_Buffer": "mindlite.nn.registry:Buffer", "_is_parameter_generated": _TRAINING + "_is_parameter_generated"}),
     "common.tensor": (_TENSOR, {}),
     "common.sparse_tensor": (("mindlite.ops.sparse",), {"RowTensorInner": "mindlite.ops.sparse:RowTensor"}),
     "common.seed": (("mindlite.common.seed",), {"_get_graph_seed": _INSIDE + "_get_graph_seed"}),
@@ -260,7 +263,7 @@ MODULES = {
     "common.jit_config": (("mindlite.functional",), {}),
     "common.mutable": (("mindlite.functional",), {}),
 
-    "nn": (_NN, {**_METRICS, **_OF_MINT}),
+    "nn": (_NN, {**_METRICS, **_OF_MINT, "no_init_parameters": _TRAINING + "no_init_parameters"}),
     "nn.cell": (_NN, {}),
     "nn.layer": (_NN, {}),
     "nn.layer.conv": (_NN, {**_OF_MINT, "_Conv": _INSIDE + "_Conv",
@@ -277,6 +280,7 @@ MODULES = {
     **{f"nn.{name}": ((f"mindlite.nn.{name}",), {}) for name in (
         "probability", "probability.distribution", "probability.bijector", "probability.bnn_layers", "probability.dpn",
         "probability.infer", "probability.toolbox")},
+    "nn.utils": ((), {"no_init_parameters": _TRAINING + "no_init_parameters"}),
     "nn.grad": (_NN, {}),
     "nn.grad.cell_grad": (_NN, {}),
     "nn.wrap": (_NN, {}),
@@ -336,19 +340,43 @@ MODULES = {
     "ops._primitive_cache": (_OPERATIONS, {"_get_cache_prim": _INSIDE + "_get_cache_prim"}),
     "ops.composite.clip_ops": (_OPS, {}),
 
-    "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink", **_CHECKPOINTS}),
-    "train.amp": (("mindlite.amp", "mindlite.train"), {}),
+    "train": (("mindlite.train",), {"data_sink": "mindlite.functional:data_sink", **_CHECKPOINTS,
+                                    "TrainFaultTolerance": _TRAINING + "TrainFaultTolerance"}),
+    "train.amp": (("mindlite.amp", "mindlite.train"), {"_OutputTo32": _TRAINING + "OutputTo32"}),
+    "train._utils": (("mindlite.train",), {name: _TRAINING + name for name in (
+        "_construct_tensor_list", "get_parameter_redundancy", "remove_param_redundancy")}),
     "train.serialization": (("mindlite.train", "mindlite.communication") + _TENSOR + _INITIALIZER, {
         **_GENERATOR, **_CHECKPOINTS, **{f"new_{name}": f"mindlite.train.transform:{name}" for name in (
             "build_searched_strategy", "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list")},
         **{name: _INSIDE + name for name in (
             "tensor_to_np_type", "tensor_to_ms_type", "_exec_save", "_parse_ckpt_proto", "_load_map_parameter", "cpu_cast",
             "check_input_data", "check_input_dataset")},
+        "_save_graph": _TRAINING + "save_graph", "_get_funcgraph": _TRAINING + "get_funcgraph",
+        **{name: _TRAINING + name for name in ("get_funcgraph", "get_parameter_redundancy")},
         "Cast": "mindlite.ops.operations:Cast", "FileSystem": "mindlite.train.serialization:FileSystem",
         "Tensor_": "mindlite.common.tensor:Tensor"}),
-    "train.summary.summary_record": (("mindlite.train",), {}),
+    "train.summary.summary_record": (("mindlite.train",), {
+        "_DEFAULT_EXPORT_OPTIONS": _TRAINING + "_DEFAULT_EXPORT_OPTIONS",
+        "_cache_summary_tensor_data": _TRAINING + "cache_summary_tensor_data"}),
+    "train.summary._summary_adapter": ((), {"_calc_histogram_bins": _TRAINING + "_calc_histogram_bins"}),
+    "train.summary.enums": ((), {name: _TRAINING + name for name in ("ModeEnum", "PluginEnum")}),
+    "train.callback": (("mindlite.train",), {
+        "_InternalCallbackParam": "mindlite.train.callback:RunArguments", "_CallbackManager": "mindlite.train.callback:Callbacks",
+        "InternalCallbackParam": "mindlite.train.callback:RunArguments", "_CheckpointManager": _TRAINING + "CheckpointManager",
+        "TrainFaultTolerance": _TRAINING + "TrainFaultTolerance",
+        **{f"_{name}": _TRAINING + name for name in ("checkpoint_cb_for_save_op", "set_cur_net")}}),
+    "train.callback._callback": (("mindlite.train.callback",), {
+        "InternalCallbackParam": "mindlite.train.callback:RunArguments", "CallbackManager": "mindlite.train.callback:Callbacks",
+        **{name: _TRAINING + name for name in ("checkpoint_cb_for_save_op", "set_cur_net")}}),
+    "train.callback._checkpoint": (("mindlite.train",), {
+        "CheckpointManager": _TRAINING + "CheckpointManager",
+        "_chg_ckpt_file_name_if_same_exist": _TRAINING + "_chg_ckpt_file_name_if_same_exist"}),
+    "train.callback._cluster_monitor": ((), {"_get_dp_tp_from_layout": _TRAINING + "_get_dp_tp_from_layout"}),
+    **{f"train.callback.{name}": (("mindlite.train",), {}) for name in (
+        "_backup_and_restore", "_early_stop", "_flops_collector", "_history", "_lambda_callback", "_landscape", "_loss_monitor",
+        "_lr_scheduler_callback", "_on_request_exit", "_reduce_lr_on_plateau", "_summary_collector", "_time_monitor")},
     **{f"train.{name}": (("mindlite.train",), {}) for name in (
-        "callback", "metrics", "model", "loss_scale_manager", "data_sink", "summary",
+        "metrics", "model", "loss_scale_manager", "data_sink", "summary",
         "dataset_helper",
         "train_thor")},
     "amp": (("mindlite.amp", "mindlite.train"), {}),
@@ -402,6 +430,8 @@ MODULES = {
     "parallel.nn": ((), {name: f"mindlite.nn.wrap:{found}" for name, found in (
         ("GradAccumulation", "GradAccumulationCell"), ("MicroBatchInterleaved", "MicroBatchInterleaved"),
         ("Pipeline", "PipelineCell"), ("PipelineCell", "PipelineCell"))}),
+    "parallel.parameter_broadcast": ((), {"parameter_broadcast": _CHECKPOINTS["parameter_broadcast"]}),
+    "parallel.transform_safetensors": ((), {"_fast_load_file": _TRAINING + "_fast_load_file"}),
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),

@@ -11,7 +11,7 @@ from ..common.errors import DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
@@ -51,6 +51,11 @@ def matmul_infer(a, b, *, transpose_a, transpose_b):
     require("==", k, k2, lambda: ShapeError("matmul: the contracted sizes differ", note=f"{note}; {k} != {k2}",
                                             hint=f"ops.matmul(a, b, {fits})" if fits else ""))
     return AbstractTensor(a.dtype, broadcast_shapes("matmul", a.shape[:-2], b.shape[:-2]) + (m, n))
+
+
+@cost_rule(batch_matmul)
+def matmul_cost(a, b, *, out, transpose_a, transpose_b):
+    return 2 * out.size * a.shape[-2 if transpose_a else -1]
 
 
 @eval_rule(batch_matmul)
@@ -143,6 +148,11 @@ def matmul_add_infer(total, a, b, *, transpose_a, transpose_b):
     for size, wanted in zip(made.shape, total.shape):
         require("==", size, wanted, differ)
     return total
+
+
+@cost_rule(matmul_add)
+def matmul_add_cost(total, a, b, *, out, transpose_a, transpose_b):
+    return matmul_cost(a, b, out=out, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 @eval_rule(matmul_add)

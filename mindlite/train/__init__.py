@@ -4,6 +4,8 @@ from ..amp import (  # noqa: F401
 from ..functional import data_sink  # noqa: F401
 from .batches import DatasetHelper  # noqa: F401
 from .callback import Callback, LambdaCallback, RunContext  # noqa: F401
+from .collector import SummaryCollector  # noqa: F401
+from .landscape import SummaryLandscape  # noqa: F401
 from .metrics import (  # noqa: F401
     F1, MAE, MSE, ROC, Accuracy, BleuScore, ConfusionMatrix, ConfusionMatrixMetric, CosineSimilarity, Dice, Fbeta,
     HausdorffDistance, Loss, MeanSurfaceDistance, Metric, OcclusionSensitivity, Perplexity, Precision, Recall,
@@ -19,4 +21,5 @@ from .serialization import (  # noqa: F401
     load_param_into_net, safetensors_to_ckpt, save_checkpoint, wait_for_files)
 from .sharded_checkpoint import load_sharded_checkpoint, save_sharded_checkpoint  # noqa: F401
 from .state import SaveState, load_state, save_state  # noqa: F401
-from .summary import SummaryCollector, SummaryRecord  # noqa: F401
+from .summary import SummaryRecord  # noqa: F401
+from .utilization import FlopsUtilizationCollector  # noqa: F401

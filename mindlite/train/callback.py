@@ -11,8 +11,9 @@ run, from 1), batch_num (steps of an epoch), epoch_num, net_outputs, train_netwo
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ..common.tensor import Tensor
 TRAIN_HOOKS = ("on_train_begin", "on_train_epoch_begin", "on_train_step_begin", "on_train_step_end", "on_train_epoch_end",
                "on_train_end")
 EVAL_HOOKS = tuple(name.replace("train", "eval") for name in TRAIN_HOOKS)
+HOOKS = (*TRAIN_HOOKS, *EVAL_HOOKS, *(name.replace("on_train_", "") for name in TRAIN_HOOKS))
 
 
 class Callback:
@@ -138,7 +140,7 @@ class RunContext:
 
 
 class Callbacks:
-    """Several callbacks as one: each of their hooks in turn, entered and left together.
+    """Several callbacks as one: each of their hooks in turn, entered and left together. Its hooks are methods.
 
     raises : ArgumentError for what is no Callback
     """
@@ -154,6 +156,11 @@ class Callbacks:
 
     def __exit__(self, *error: Any) -> Any:
         return self._stack.__exit__(*error)
+
+    def __getattr__(self, name: str) -> Callable[[RunContext], None]:
+        if name not in HOOKS:
+            raise MissingAttributeError(f"there is no hook {name!r}", note=", ".join(HOOKS))
+        return functools.partial(self.call, name)
 
     def call(self, hook: str, context: RunContext) -> None:
         """Call the hook of this name of every callback."""

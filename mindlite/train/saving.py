@@ -17,9 +17,13 @@ from typing import Any, Callable
 
 from .. import nn
 from ..common.checks import check_non_negative_int, check_positive_int, check_value_type
+from ..common.config import GRAPH_MODE
 from ..common.config import config as switches
 from ..common.errors import ArgumentError, ValueRangeError
+from ..common.files import replacing
 from ..common.tensor import Tensor
+from ..functional.cell import compiled_cell
+from ..mindir.printer import show
 from .callback import Callback, RunContext
 from .serialization import export, load_checkpoint, save_checkpoint, wait_for_files
 
@@ -105,6 +109,8 @@ def _info_of(append_info: Any) -> dict[str, Any] | None:
 class ModelCheckpoint(Callback):
     """Writes the training to <directory>/<prefix>-<epoch>_<step of the epoch>.ckpt, and after its end.
 
+    After the first step of a compiled network the text of its typed graph goes to <directory>/<prefix>-graph.meta.
+
     prefix, directory : strings, or functions of the run's arguments that give them; a prefix that such files have already
                         gets a number: net_1-..
     config            : a CheckpointConfig;   raises : ValueRangeError, ArgumentError
@@ -124,13 +130,14 @@ class ModelCheckpoint(Callback):
         if self._directory:
             os.makedirs(self._directory, exist_ok=True)
             if self._prefix:
-                self._prefix = _free_prefix(self._directory, self._prefix, f".{self._config.format}")
+                self._prefix = free_prefix(self._directory, self._prefix, f".{self._config.format}")
         self._latest = ""
         self._last_step, self._last_time = 0, time.monotonic()
         self._kept: list[tuple[float, str]] = []             # files of this run by the time of their writing
         self._append = dict(self._config.append_dict or {})
         self._begun_at = {name: self._append.get(name, 0) for name in INFO}
         self._args: Any = None
+        self._has_graph = False
 
     @property
     def latest_ckpt_file_name(self) -> str:
@@ -140,20 +147,33 @@ class ModelCheckpoint(Callback):
     def __exit__(self, *error: Any) -> None:
         if error[0] is not None and self._config.exception_save and self._args is not None and self._args.cur_step_num:
             self._name_files(self._args)
-            prefix = _free_prefix(self._directory, self._first_prefix or self._prefix, "_breakpoint.ckpt")
+            prefix = free_prefix(self._directory, self._first_prefix or self._prefix, "_breakpoint.ckpt")
             self._write(self._args, f"{prefix}-{self._args.cur_epoch_num}_{_step_of(self._args)}_breakpoint.ckpt")
         if self._config.async_save:
             wait_for_files()
 
-    def on_train_begin(self, run_context: RunContext) -> None:
+    def begin(self, run_context: RunContext) -> None:
         self._args, self._last_step = run_context.original_args(), 0
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def step_end(self, run_context: RunContext) -> None:
         self._args = run_context.original_args()
+        if not self._has_graph:
+            self._has_graph = True
+            self._name_files(self._args)
+            save_graph(self._args.train_network, os.path.join(self._directory, f"{self._prefix}-graph.meta"))
         if self._is_due(self._args):
             self._save(self._args)
 
-    def on_train_end(self, run_context: RunContext) -> None:
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        """Nothing: what is evaluated is not written."""
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        """Nothing."""
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        """Nothing."""
+
+    def end(self, run_context: RunContext) -> None:
         self._args = run_context.original_args()
         if self._args.cur_step_num != self._last_step:
             self._save(self._args)
@@ -215,11 +235,18 @@ class ModelCheckpoint(Callback):
                 os.remove(item[1])
 
 
+def save_graph(network: Any, file_name: str) -> None:
+    """Write the typed graph that a Cell was compiled to last, as text; nothing where it has not run as a graph."""
+    if isinstance(network, nn.Cell) and switches.mode == GRAPH_MODE and compiled_cell(network).variants:
+        with replacing(file_name) as stream:
+            stream.write(show(compiled_cell(network).graph("infer")).encode())
+
+
 def _step_of(args: Any) -> int:
     return (args.cur_step_num - 1) % args.batch_num + 1
 
 
-def _free_prefix(directory: str, prefix: str, ending: str) -> str:
+def free_prefix(directory: str, prefix: str, ending: str) -> str:
     """`prefix`, with the next free number where files of it are there."""
     used = -1
     for name in os.listdir(directory):

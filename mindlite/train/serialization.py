@@ -19,7 +19,7 @@ import numpy as np
 from ..common.errors import ArgumentError, FileFormatError, MindliteError, ShapeError, ValueRangeError
 from ..common.files import replacing
 from ..common.tensor import Parameter, Tensor
-from ..mindir.file import read_file, write_file
+from ..mindir.file import read_file, write_stream
 from . import cipher
 from .checkpoint import read_ckpt, read_safetensors, write_ckpt, write_safetensors
 from .export import module_of, with_exceptions
@@ -28,13 +28,14 @@ SUFFIX = ".mindir"
 FORMATS = {"ckpt": (write_ckpt, read_ckpt), "safetensors": (write_safetensors, read_safetensors)}
 
 
-def export(net, *inputs, file_name, file_format="MINDIR"):
+def export(net, *inputs, file_name, file_format="MINDIR", enc_key=None, enc_mode="AES-GCM"):
     """Write `net`, a Cell or function, as the typed graph that it is for arguments like `inputs`.
 
     inputs      : Tensors, or tuples, lists and dicts of them; Tensor(shape=[None, 3], dtype=..) stands for any size there.
                   Numbers, strings and None are constants of the graph
     file_name   : where to; ".mindir" is added if it is not there. A Cell is written as it is with set_train(False)
     file_format : "MINDIR"
+    enc_key     : 16, 24 or 32 bytes: encrypt the file;   enc_mode : "AES-GCM", "AES-CBC" or "SM4-CBC"
     raises      : ValueRangeError for another format, ArgumentError for what is no network; GraphSyntaxError for what a file
                   cannot hold; the network's own errors
     """
@@ -42,6 +43,8 @@ def export(net, *inputs, file_name, file_format="MINDIR"):
         raise ValueRangeError(f"export: there is no file_format {file_format!r}", hint="MINDIR")
     if not callable(net):
         raise ArgumentError(f"export: takes a Cell or a function, not {type(net).__name__}")
+    if enc_key is not None:
+        cipher.check_key("export", enc_key, enc_mode)
     name = getattr(net, "__name__", type(net).__name__)
     training = [(cell, cell.training) for _, cell in net.cells_and_names()] if hasattr(net, "cells_and_names") else []
     for cell, _ in training:
@@ -52,19 +55,27 @@ def export(net, *inputs, file_name, file_format="MINDIR"):
         for cell, mode in training:
             cell.add_flags(training=mode)
     path = os.fspath(file_name)
-    write_file(path if path.endswith(SUFFIX) else path + SUFFIX, module)
+    with replacing(path if path.endswith(SUFFIX) else path + SUFFIX) as stream:
+        plain = stream if enc_key is None else io.BytesIO()
+        write_stream(plain, module)
+        if enc_key is not None:
+            stream.write(cipher.encrypt(plain.getvalue(), enc_key, enc_mode))
 
 
-def load(file_name):
+def load(file_name, dec_key=None, dec_mode="AES-GCM"):
     """The graph in a .mindir file, for `nn.GraphCell`.
 
-    raises : ValueRangeError where there is no such file, FileFormatError where it is damaged or none of its kind
+    dec_key, dec_mode : of an encrypted file
+    raises : ValueRangeError where there is no such file, FileFormatError where it is damaged, encrypted by another key, or
+             none of its kind
     """
     path = os.fspath(file_name)
     if not os.path.isfile(path):
         raise ValueRangeError(f"load: there is no file {path}")
+    _check_plain(path, dec_key)
+    source = None if dec_key is None else io.BytesIO(_decrypted(path, dec_key, dec_mode))
     try:
-        return with_exceptions(read_file(path))
+        return with_exceptions(read_file(path, source))
     except FileFormatError:
         raise
     except ValueError as error:
@@ -213,13 +224,7 @@ def load_checkpoint(ckpt_file_name: Any, net: Any = None, strict_load: bool = Fa
     wait_for_files()
     if not os.path.isfile(path):
         raise ValueRangeError(f"load_checkpoint: the file {path} does not exist")
-    with open(path, "rb") as stream:
-        data = stream.read()
-    if dec_key is not None:
-        data = cipher.decrypt(data, dec_key, dec_mode, path)
-    elif cipher.is_encrypted(data):
-        raise FileFormatError(f"{path} is encrypted", hint="give dec_key, and dec_mode")
-    values = read(data, path, crc_check)
+    values = read(_decrypted(path, dec_key, dec_mode), path, crc_check)
     left_out, wanted = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
     found = {name: value if isinstance(value, str) else Parameter(Tensor(value), name=name)
              for name, value in values.items() if not name.startswith(left_out) and (not wanted or name.startswith(wanted))
@@ -229,6 +234,20 @@ def load_checkpoint(ckpt_file_name: Any, net: Any = None, strict_load: bool = Fa
     if net is not None:
         load_param_into_net(net, found, strict_load, remove_redundancy)
     return found
+
+
+def _decrypted(path: str, key: bytes | None, mode: str) -> bytes:
+    """What is in a file, or, with a key, what was encrypted. raises : FileFormatError"""
+    _check_plain(path, key)
+    with open(path, "rb") as stream:
+        data = stream.read()
+    return data if key is None else cipher.decrypt(data, key, mode, path)
+
+
+def _check_plain(path: str, key: bytes | None) -> None:
+    with open(path, "rb") as stream:
+        if key is None and cipher.is_encrypted(stream.read(4)):
+            raise FileFormatError(f"{path} is encrypted", hint="give dec_key, and dec_mode")
 
 
 def _prefixes(name: str, given: Any) -> tuple[str, ...]:

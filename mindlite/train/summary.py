@@ -17,20 +17,22 @@ import struct
 import time
 import zlib
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
 from .. import nn
 from ..common.checks import check_positive_int, check_value_type
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
-from ..common.tensor import Parameter, Tensor
+from ..common.files import replacing
+from ..common.tensor import Tensor
 from ..dataset.files.records import crc32c, masked
 from ..ops import summary
-from .callback import Callback, RunContext, loss_of
 from .checkpoint import field
 
 PLUGINS = ("scalar", "image", "tensor", "histogram", "text", "graph")
-BINS = 64
+MOST_BINS = 90
+PARTS = {"tensor_format": {"npy", None}}     # what export_options may hold, and the formats of it
 
 
 def framed(data: bytes) -> bytes:
@@ -73,13 +75,35 @@ def png(image: np.ndarray) -> bytes:
                                            for kind, data in parts)
 
 
+def bins_for(count: int) -> int:
+    """Into how many bins so many numbers are sorted: about ten stand in each, and there are at most MOST_BINS."""
+    return 1 if not count else 2 if count <= 5 else 3 if count <= 10 else min(MOST_BINS, count // 10 + 1)
+
+
+def check_export_options(options: Any) -> dict | None:
+    """export_options. raises : ArgumentError, ValueRangeError for other keys than PARTS has, or another format"""
+    if options is None:
+        return None
+    check_value_type("export_options", options, dict, "SummaryRecord")
+    for name, form in options.items():
+        check_value_type("a key of export_options", name, str, "SummaryRecord")
+        check_value_type(name, form, (str, type(None)), "SummaryRecord")
+    if set(options) - set(PARTS):
+        raise ValueRangeError(f'SummaryRecord: the keys {set(options) - set(PARTS)} of "export_options" are unsupported',
+                              hint=", ".join(PARTS))
+    for name, form in options.items():
+        if form not in PARTS[name]:
+            raise ValueRangeError(f"SummaryRecord: {name} is one of {PARTS[name]}, not {form!r}")
+    return options
+
+
 def histogram_value(tag: str, array: np.ndarray) -> bytes:
     """A Summary.Value of the distribution of the finite elements of an array."""
     numbers = array.astype(np.float64).reshape(-1)
     numbers = numbers[np.isfinite(numbers)]
     if not numbers.size:
         numbers = np.zeros(1)
-    counts, limits = np.histogram(numbers, bins=BINS)
+    counts, limits = np.histogram(numbers, bins=bins_for(numbers.size))
     inside = b"".join(_double(number, value) for number, value in enumerate(
         (numbers.min(), numbers.max(), numbers.size, numbers.sum(), float((numbers * numbers).sum())), 1))
     inside += field(6, limits[1:].astype("<f8").tobytes()) + field(7, counts.astype("<f8").tobytes())
@@ -97,7 +121,8 @@ class SummaryRecord:
 
     log_dir       : a folder, which is made;   network : a Cell whose printed form is written at first
     max_file_size : bytes after which nothing more is written, with a warning from `record`: False
-    num_process, export_options : MindSpore's
+    export_options : {"tensor_format": "npy"}: tensors are also written whole, to <log_dir>/export_<time>/tensor/<tag>_<step>.npy
+    num_process    : MindSpore's
     raise_exception : errors of the file system are raised by `record`, which else gives False
     While it is open, ScalarSummary, ImageSummary, TensorSummary and HistogramSummary that run are written by `record`.
     raises        : ArgumentError, ValueRangeError
@@ -119,15 +144,22 @@ class SummaryRecord:
             check_value_type("network", network, nn.Cell, "SummaryRecord")
         os.makedirs(log_dir, exist_ok=True)
         self._folder, self._most, self._raises = os.path.abspath(log_dir), max_file_size, raise_exception
-        name = f"{file_prefix}.out.tfevents.{int(time.time())}.{socket.gethostname()}{file_suffix}"
-        self.full_file_name = os.path.join(self._folder, name)
-        self._stream: Any = open(self.full_file_name, "ab")
+        self._begun = int(time.time())
+        while os.path.exists(self._file_name(file_prefix, file_suffix)):         # another record of the same second
+            self._begun += 1
+        self.full_file_name = self._file_name(file_prefix, file_suffix)
+        self._stream: Any = open(self.full_file_name, "xb")
         self._stream.write(framed(event(version="brain.Event:2")))
-        self._waiting: list[tuple[str, bytes]] = []
+        self._waiting: list[tuple[str, str, Any]] = []       # plugin, tag, value
+        self._seen: dict[tuple[str, str], np.ndarray] = {}   # by plugin and tag: what the network's operators gave last
+        self._exported = {} if check_export_options(export_options) is None else dict(export_options or {})
         self._mode = "train"
         summary.listeners.add(self)
         if network is not None:
-            self._waiting.append(("graph", text_value("network", f"```\n{network}\n```")))
+            self._waiting.append(("graph", "network", network))
+
+    def _file_name(self, prefix: str, suffix: str) -> str:
+        return os.path.join(self._folder, f"{prefix}.out.tfevents.{self._begun}.{socket.gethostname()}{suffix}")
 
     def __enter__(self) -> SummaryRecord:
         if self._stream is None:
@@ -159,7 +191,9 @@ class SummaryRecord:
             raise ValueRangeError(f"SummaryRecord.add_value: there is no plugin {plugin!r}", hint=", ".join(PLUGINS))
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"SummaryRecord.add_value: a name is a string, not {name!r}")
-        self._waiting.append((plugin, _value(plugin, name, value)))
+        _value(plugin, name, value)                          # what has no form is refused here, at the user's line
+        held = np.array(value.asnumpy()) if isinstance(value, Tensor) else str(value) if plugin == "graph" else value
+        self._waiting.append((plugin, name, held))
 
     def record(self, step: int, train_network: nn.Cell | None = None, plugin_filter: Any = None) -> bool:
         """Write the values that were added since the last call; True where they are written.
@@ -173,14 +207,18 @@ class SummaryRecord:
         if train_network is not None:
             for param in train_network.trainable_params():
                 self.add_value("histogram", f"{param.name}", param)
-        values = tuple([value for plugin, value in self._waiting if plugin_filter is None or plugin_filter(plugin)])
-        self._waiting = []
-        data = framed(event(step, values=values))
+        taken = [(plugin, name, value) for plugin, name, value in [
+            *self._waiting, *((*key, value) for key, value in self._seen.items())]
+            if plugin_filter is None or plugin_filter(plugin)]
+        self._waiting, self._seen = [], {}
+        data = framed(event(step, values=tuple([_value(*item) for item in taken])))
         if self._most is not None and self._stream.tell() + len(data) > self._most:
             return False
         try:
             self._stream.write(data)
             self._stream.flush()
+            if self._exported.get("tensor_format"):
+                self._export(step, [(name, value) for plugin, name, value in taken if plugin == "tensor"])
         except OSError:
             if self._raises:
                 raise
@@ -188,8 +226,16 @@ class SummaryRecord:
         return True
 
     def noted(self, plugin: str, name: str, value: np.ndarray) -> None:
-        """A summary operator of the network has run."""
-        self._waiting.append((plugin, _value(plugin, name, value)))
+        """A summary operator of the network has run; of the same name the last value is written. None in an evaluation."""
+        if self._mode == "train":
+            self._seen[plugin, name] = value
+
+    def _export(self, step: int, tensors: list[tuple[str, np.ndarray]]) -> None:
+        folder = os.path.join(self._folder, f"export_{self._begun}", "tensor")
+        os.makedirs(folder, exist_ok=True)
+        for name, array in tensors:
+            with replacing(os.path.join(folder, f"{quote(name, safe='')}_{step}.npy")) as stream:
+                np.save(stream, array, allow_pickle=False)
 
     def flush(self) -> None:
         """Let what is written be in the file."""
@@ -225,62 +271,3 @@ def _value(plugin: str, name: str, value: Any) -> bytes:
             array = np.clip(np.nan_to_num(array) * 255 + 0.5, 0, 255)
         return image_value(name, np.ascontiguousarray(np.moveaxis(array.astype(np.uint8), 0, -1)))
     return histogram_value(name, array)
-
-
-class SummaryCollector(Callback):
-    """Writes the loss and the learning rate every collect_freq steps, metrics after each epoch, Parameters' distributions.
-
-    collect_specified_data : {"collect_metric", "histogram_regular": a pattern of Parameters' names, "collect_input_data": bool}
-    keep_default_action    : what collect_specified_data does not name is written too
-    num_process, custom_lineage_data, collect_tensor_freq, export_options : MindSpore's
-    raises : ArgumentError, ValueRangeError
-    """
-
-    def __init__(self, summary_dir: str, collect_freq: int = 10, num_process: int = 32,
-                 collect_specified_data: dict | None = None, keep_default_action: bool = True,
-                 custom_lineage_data: dict | None = None, collect_tensor_freq: int | None = None,
-                 max_file_size: int | None = None, export_options: dict | None = None) -> None:
-        check_positive_int(collect_freq, "collect_freq", "SummaryCollector")
-        check_value_type("keep_default_action", keep_default_action, bool, "SummaryCollector")
-        wanted = {} if collect_specified_data is None else check_value_type(
-            "collect_specified_data", collect_specified_data, dict, "SummaryCollector")
-        self._folder, self._freq, self._most = summary_dir, collect_freq, max_file_size
-        self._metric = wanted.get("collect_metric", keep_default_action)
-        self._pattern = wanted.get("histogram_regular", ".*" if keep_default_action else None)
-        self._graph = wanted.get("collect_graph", keep_default_action)
-        self._record: SummaryRecord | None = None
-
-    def __enter__(self) -> Callback:
-        self._record = SummaryRecord(self._folder, max_file_size=self._most)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if self._record is not None:
-            self._record.close()
-
-    def on_train_begin(self, run_context: RunContext) -> None:
-        if self._graph and self._record is not None:
-            self._record.add_value("graph", "network", run_context.original_args().network)
-
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        args = run_context.original_args()
-        if self._record is None or args.cur_step_num % self._freq and args.cur_step_num != 1:
-            return
-        if self._metric:
-            self._record.add_value("scalar", "loss", loss_of(args.net_outputs))
-            rate = getattr(args.get("optimizer"), "learning_rate", None)
-            if isinstance(rate, Parameter):
-                self._record.add_value("scalar", "learning_rate", rate)
-        self._record.record(args.cur_step_num)
-
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        args = run_context.original_args()
-        if self._record is None:
-            return
-        for name, value in (args.get("metrics") or {}).items():
-            if self._metric and np.ndim(value) == 0:
-                self._record.add_value("scalar", f"eval_{name}", float(value))
-        for param in args.network.trainable_params():
-            if self._pattern is not None and re.search(self._pattern, param.name):
-                self._record.add_value("histogram", param.name, param)
-        self._record.record(args.cur_step_num)

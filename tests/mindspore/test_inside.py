@@ -1,4 +1,6 @@
 """What public model libraries import from inside MindSpore is there, and says what holds here."""
+import os
+
 import numpy as np
 import pytest
 
@@ -207,3 +209,95 @@ def test_eigenvectors_are_asked_of_the_class_in_the_room_of_matrices():
     values, vectors = Eigh(True, True)(ms.Tensor(x))
     np.testing.assert_allclose(vectors.asnumpy() * values.asnumpy() @ vectors.asnumpy().T, x, rtol=1e-5)
     np.testing.assert_allclose(Eigh(False)(ms.Tensor(x)).asnumpy(), [1.0, 3.0], rtol=1e-5)
+
+
+def test_the_checkpoints_of_a_prefix_are_listed_and_removed(tmp_path):
+    manager = ms.train.callback._CheckpointManager()
+    for number, name in enumerate(("net-1_1.ckpt", "net-2_1.ckpt", "net-3_1.ckpt", "net-a_1.ckpt", "other-1_1.ckpt")):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (1000 + number, 1000 + number))
+    manager.update_ckpoint_filelist(str(tmp_path), "net")
+    assert manager.ckpoint_num == 3
+    manager.keep_one_ckpoint_per_minutes(1, 1060.5)          # of the last minute the oldest: net-3_1 goes
+    assert sorted(map(os.path.basename, manager.ckpoint_filelist)) == ["net-1_1.ckpt", "net-2_1.ckpt"]
+    manager.remove_oldest_ckpoint_file()
+    assert sorted(os.listdir(tmp_path)) == ["net-2_1.ckpt", "net-a_1.ckpt", "other-1_1.ckpt"]
+    changed = ms.train.callback._checkpoint._chg_ckpt_file_name_if_same_exist
+    assert changed(str(tmp_path), "net") == "net_1" and changed(str(tmp_path), "new") == "new"
+
+
+def test_a_network_is_filled_once_by_what_a_save_operator_gives():
+    from mindlite.mindspore.train.callback import _checkpoint_cb_for_save_op, _set_cur_net
+    net = ms.nn.Dense(2, 1)
+    values = {"name": "weight", "data": ms.Tensor(np.ones((1, 2), np.float32))}
+    assert not _checkpoint_cb_for_save_op([values])
+    _set_cur_net(net)
+    assert _checkpoint_cb_for_save_op([values]) and net.weight.asnumpy().tolist() == [[1, 1]]
+    assert not _checkpoint_cb_for_save_op([values])
+
+
+def test_which_ranks_hold_the_same_part_of_a_parameter_is_told_by_its_layout():
+    from mindlite.mindspore.train._utils import get_parameter_redundancy, remove_param_redundancy
+    layouts = {"rows": ([2, 4], [1, -1], [8, 8]), "columns": ([2, 4], [-1, 0], [8, 8]), "whole": ([2, 4], [-1], [8]),
+               "both": ([2, 2], [0, 1], [4, 4])}
+    found = get_parameter_redundancy(layouts, initial_rank=0)
+    assert found == {"rows": ((0, 1, 2, 3), (4, 5, 6, 7)), "columns": ((0, 4), (1, 5), (2, 6), (3, 7)),
+                     "whole": (tuple(range(8)),), "both": ((0,), (2,), (1,), (3,))}
+    written = remove_param_redundancy({name: found[name] for name in ("rows", "whole")})
+    assert written == {0: {"rows", "whole"}, 4: {"rows"}}
+    assert ms.train.callback._cluster_monitor._get_dp_tp_from_layout({"columns": layouts["columns"]}, 0) == (
+        [[0, 4], [1, 5], [2, 6], [3, 7]], [[0, 1, 2, 3], [4, 5, 6, 7]])
+
+
+def test_the_results_of_a_network_are_widened():
+    net = ms.train.amp._OutputTo32(ms.nn.Dense(2, 1).to_float(ms.float16))
+    for mode in (ms.GRAPH_MODE, ms.PYNATIVE_MODE):
+        before = mindlite.common.config.config.set(mode=mode)
+        assert net(ms.Tensor(np.ones((1, 2), np.float16))).dtype == ms.float32
+        mindlite.common.config.config.set(**before)
+
+
+def test_callbacks_are_called_together_and_wrong_ones_refused():
+    from mindlite.mindspore.train.callback import _CallbackManager, _InternalCallbackParam
+    seen = []
+
+    class Seen(ms.train.Callback):
+        def step_end(self, run_context):
+            seen.append(run_context.original_args().number)
+    args = _InternalCallbackParam()
+    args.number = 3
+    with _CallbackManager([Seen(), Seen()]) as hooks:
+        hooks.step_end(ms.train.RunContext(args))
+        hooks.on_train_step_end(ms.train.RunContext(args))
+        with pytest.raises(AttributeError, match="no hook"):
+            hooks.midnight
+    assert seen == [3] * 4
+    with pytest.raises(TypeError, match="Callback"):
+        _CallbackManager([None])
+
+
+def test_tensors_for_shapes_and_summaries_by_name(tmp_path):
+    from mindlite.mindspore.train.summary.summary_record import _cache_summary_tensor_data
+    made = ms.train._utils._construct_tensor_list([ms.int8, ms.float32], [(2, 3), ()], 2)
+    assert [(tuple(t.shape), t.dtype) for t in made] == [((4, 3), ms.int8), ((), ms.float32)]
+    with ms.SummaryRecord(str(tmp_path)) as record:
+        size = os.path.getsize(record.log_dir)
+        assert _cache_summary_tensor_data([{"name": "loss[:Scalar]", "data": ms.Tensor(2.0)}]) and record.record(1)
+        assert os.path.getsize(record.log_dir) > size
+    with pytest.raises(ValueError, match="no name of a summary"):
+        _cache_summary_tensor_data([{"name": "loss", "data": ms.Tensor(2.0)}])
+
+
+def test_the_graph_of_a_cell_is_given_and_written(tmp_path):
+    from mindlite.mindspore.train.serialization import _get_funcgraph, _save_graph
+    net = ms.nn.Dense(2, 1)
+    assert any("matmul" in node.fn.name for node in _get_funcgraph(net, ms.Tensor(np.ones((1, 2), np.float32))).nodes)
+    before = mindlite.common.config.config.set(mode=ms.GRAPH_MODE)
+    _save_graph(net, str(tmp_path / "net.meta"))
+    mindlite.common.config.config.set(**before)
+    assert "f32[1, 2]" in (tmp_path / "net.meta").read_text()
+
+
+def test_what_watches_clusters_of_ascend_says_that_there_are_none():
+    with pytest.raises(ValueError, match="there are none"):
+        ms.train.TrainFaultTolerance("folder")

@@ -9,7 +9,8 @@ from test_model import DATA, LABEL, Batches, by_hand, model_of, network, quiet  
 import mindlite as ms
 from mindlite import Tensor, nn
 from mindlite.common.errors import ArgumentError, ValueRangeError
-from mindlite.train import (BackupAndRestore, Callback, CheckpointConfig, EarlyStopping, History, LambdaCallback,
+from mindlite.train import (BackupAndRestore, Callback, CheckpointConfig, EarlyStopping, FlopsUtilizationCollector,
+                            History, LambdaCallback,
                             LearningRateScheduler, LossMonitor, ModelCheckpoint, OnRequestExit, ReduceLROnPlateau, RunContext,
                             TimeMonitor)
 from mindlite.train.callback import RunArguments
@@ -221,3 +222,42 @@ def test_a_callback_may_give_another_one_when_it_is_entered():
             return Inner()
     model_of(network()).train(1, Batches(DATA, LABEL), callbacks=[Outer()])
     assert seen == ["inner"]
+
+
+def test_the_arithmetic_of_a_step_is_counted_in_its_graph(capsys, tmp_path, monkeypatch):
+    """One product forward, [8, 3] x [3, 1], and one backward for the weight: 2 * 8 * 3 each."""
+    monkeypatch.setenv("MA_LOG_DIR", str(tmp_path))
+    collector = FlopsUtilizationCollector(5, computility=1e9, enable_ma_collector=True)
+    before = ms.get_context("mode")
+    try:
+        ms.set_context(mode=ms.GRAPH_MODE)
+        model_of(network()).train(2, Batches(DATA, LABEL), callbacks=collector)
+    finally:
+        ms.set_context(mode=before)
+    first, *epochs = capsys.readouterr().out.splitlines()
+    assert first.startswith("Full model flops is 96, ") and len(epochs) == 2 and all("mfu:" in line for line in epochs)
+    assert ' 96 ' in (tmp_path / "flops_rank_0.txt").read_text() and (tmp_path / "time_step_rank_0.txt").exists()
+    with pytest.raises(ValueRangeError, match="no compiled graph"):
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+        try:
+            model_of(network()).train(1, Batches(DATA, LABEL), callbacks=FlopsUtilizationCollector(5))
+        finally:
+            ms.set_context(mode=before)
+    for settings in ({"data_size": 0}, {"data_size": 1, "computility": 0}, {"data_size": 1, "full_flops": 1}):
+        with pytest.raises((ValueError, TypeError), match="FlopsUtilizationCollector"):
+            FlopsUtilizationCollector(**settings)
+
+
+def test_the_graph_of_a_training_is_written_once(folder):
+    before = ms.get_context("mode")
+    try:
+        ms.set_context(mode=ms.GRAPH_MODE)
+        files = ModelCheckpoint("net", str(folder), CheckpointConfig(5))
+        model_of(network()).train(1, Batches(DATA, LABEL), callbacks=files)
+    finally:
+        ms.set_context(mode=before)
+    assert "batch_matmul" in (folder / "net-graph.meta").read_text()
+    os.remove(folder / "net-graph.meta")
+    context = RunContext(RunArguments(cur_step_num=10, cur_epoch_num=2, batch_num=5, train_network=network(), epoch_num=2))
+    files.step_end(context)                                  # the hooks without train_ in their name are its own
+    assert sorted(os.listdir(folder)) == ["net-1_5.ckpt", "net-2_5.ckpt"]

@@ -307,3 +307,17 @@ def test_writing_that_fails_leaves_the_old_file(folder, monkeypatch):
     with pytest.raises(OSError, match="full"):
         ms.export(nn.ReLU(), array(1), file_name="net")
     assert members("net.mindir") == before and [p.name for p in folder.iterdir()] == ["net.mindir"]
+
+
+def test_an_encrypted_network_is_read_by_its_key_alone(folder):
+    pytest.importorskip("cryptography")
+    net, x = nn.Dense(3, 2), array(4, 3)
+    ms.export(net, x, file_name="net", file_format="MINDIR", enc_key=b"k" * 16)
+    assert not zipfile.is_zipfile("net.mindir")
+    same(nn.GraphCell(ms.load("net.mindir", dec_key=b"k" * 16))(x), net(x))
+    for settings in ({}, {"dec_key": b"l" * 16}, {"dec_key": b"k" * 16, "dec_mode": "AES-CBC"}):
+        with pytest.raises(FileFormatError):
+            ms.load("net.mindir", **settings)
+    with pytest.raises(ValueRangeError, match="key"):
+        ms.export(net, x, file_name="other", enc_key=b"short")
+    assert os.listdir(folder) == ["net.mindir"]

@@ -3,7 +3,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -30,8 +29,16 @@ manager = amp.DynamicLossScaleManager(1024, 2, 5)
 model = Model(net, nn.MSELoss(), nn.Adam(net.trainable_params(), nn.CosineDecayLR(0.001, 0.1, 18)), loss_scale_manager=manager)
 state = load_state(sys.argv[1] + "/run.ckpt", network=model.train_network, scaler=manager, dataset=data)
 
+calls, last_call = 0, int(sys.argv[4])
+def count(frame, event, argument):                   # every call and return of a function, Python's or C's
+    global calls
+    calls += 1
+    if calls == last_call:
+        os.kill(os.getpid(), 9)
+
 class Kill(Callback):
     def on_train_step_end(self, run_context):
+        sys.setprofile(count)
         step = (run_context.original_args().cur_epoch_num - 1) * 6 + (run_context.original_args().cur_step_num - 1) % 6 + 1
         print(step, flush=True)
         if step == int(sys.argv[3]):
@@ -39,6 +46,8 @@ class Kill(Callback):
 if state is None or state["epoch"] < 3:
     model.train(3, data, callbacks=[Kill(), SaveState(sys.argv[1] + "/run.ckpt", 1)] if int(sys.argv[3]) % 2 else
                 [SaveState(sys.argv[1] + "/run.ckpt", 2), Kill()], initial_epoch=state["epoch"] if state else 0)
+sys.setprofile(None)
+print("calls", calls)
 with open(sys.argv[1] + "/end", "wb") as stream:
     for p in model.train_network.get_parameters():
         stream.write(p.name.encode() + p.asnumpy().tobytes())
@@ -46,9 +55,11 @@ with open(sys.argv[1] + "/end", "wb") as stream:
 """
 
 
-def start(folder, mode, kill):
-    return subprocess.run([sys.executable, "-c", PROGRAM, str(folder), str(mode), str(kill)], capture_output=True, text=True,
-                          env={**os.environ, "MINDLITE_COMPILE_WORKERS": "0"})
+def start(folder, mode, kill, calls=0):
+    """Run the program. kill : after which step it kills itself; calls : after how many calls of functions, from the end of its
+    first step on; -1, 0: not at all"""
+    return subprocess.run([sys.executable, "-c", PROGRAM, str(folder), str(mode), str(kill), str(calls)], capture_output=True,
+                          text=True, env={**os.environ, "MINDLITE_COMPILE_WORKERS": "0"})
 
 
 def test_a_run_that_is_killed_gives_the_bits_of_one_that_is_not(tmp_path):
@@ -59,7 +70,7 @@ def test_a_run_that_is_killed_gives_the_bits_of_one_that_is_not(tmp_path):
     assert start(broken, ms.GRAPH_MODE, 9).returncode == -9            # within the second epoch, before its step is saved
     last = start(broken, ms.GRAPH_MODE, -1)
     assert last.returncode == 0, last.stderr
-    assert last.stdout.split()[0] == "9" and last.stdout.split()[-1] == "18"
+    assert last.stdout.split()[0] == "9" and last.stdout.split()[-3] == "18"
     assert (whole / "end").read_bytes() == (broken / "end").read_bytes()
 
 
@@ -82,17 +93,11 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     for folder in (whole, broken):
         folder.mkdir()
-    start(whole, 0, -1)
-    killed = []
-    for delay in np.random.default_rng(0).uniform(0, 0.02, 6):
-        process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(broken), "0", "-2"], stdout=subprocess.PIPE)
-        process.stdout.readline()                            # its first step has ended: from here steps and files alternate
-        time.sleep(delay)
-        process.kill()
-        process.communicate()
-        killed.append(process.returncode)
-    assert killed.count(-9) >= 3 and (broken / "run.ckpt").exists()      # most were killed between their first and last step
-    assert start(broken, 0, -2).returncode == 0
+    calls = int(start(whole, 0, -1).stdout.split()[-1]) // 17        # of one step and its file
+    killed = [start(broken, 0, -1, int(share * calls)).returncode
+              for share in (0.05, *np.random.default_rng(0).uniform(0, 3, 5))]
+    assert killed.count(-9) == 6 and (broken / "run.ckpt").exists()      # within a step, a file, or between them
+    assert start(broken, 0, -1).returncode == 0
     assert (whole / "end").read_bytes() == (broken / "end").read_bytes()
 
 
