@@ -109,10 +109,10 @@ fuzz-transforms: $(READY)
 
 test-gpu: $(READY)
 	@$(BIN)/python -m mindlite doctor
-	@$(BIN)/python -m pytest tests/gpu $(ARGS)
+	@$(BIN)/python -m pytest -rs tests/gpu $(ARGS)
 
 bench-gpu: $(READY)
-	@$(BIN)/python bench/gpu.py
+	@$(BIN)/python bench/gpu.py $(ARGS)
 
 docs: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

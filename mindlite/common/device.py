@@ -94,6 +94,12 @@ class Driver(Protocol):
     def moment(self, index: int) -> Any:
         """When the work is done that was asked for before: done(), wait(), milliseconds_to(a later one), index."""
 
+    def stream(self, index: int) -> int:
+        """The handle of the stream in which work is done, for other libraries that share memory (`common/dlpack.py`)."""
+
+    def wait_for(self, index: int, stream: int) -> None:
+        """Wait until another library's stream on a device is idle."""
+
     def entry(self, index: int) -> int:
         """The address of a C function that a Flow calls, `int64_t entry(int64_t what, int64_t *args, int64_t count)`.
 

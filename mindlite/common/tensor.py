@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import dtype as dt
-from .device import CPU, Device
+from . import dlpack, dtype as dt
+from .device import CPU, Device, driver_of
 from .declared import Symbol as DeclaredSymbol
 from .dim import Symbol
 from .dtype import DType, DTypeLike
@@ -273,10 +273,22 @@ class Tensor(TensorStates, TensorMethods):
         return array.copy() if copy else array
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.host_array.__dlpack__(**options)
+        kind = dlpack.kind_of(self.away) if _is_away(self) else None
+        if kind is None:
+            return self.host_array.__dlpack__(**options)
+        if options.get("stream") != -1:                      # whoever asks works in a stream of its own
+            driver_of(self.away.device).synchronize(self.away.device.index)
+        return dlpack.capsule_of(self.away, kind)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.host_array.__dlpack_device__()
+        kind = dlpack.kind_of(self.away) if _is_away(self) else None
+        return self.host_array.__dlpack_device__() if kind is None else (kind, self.away.device.index)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if not _is_away(self) or dlpack.kind_of(self.away) != dlpack.CUDA:
+            raise MissingAttributeError(f"a Tensor on {self.device} has no __cuda_array_interface__")
+        return dlpack.cuda_array_interface(self.away)
 
     def moved_to(self, place: Device) -> Tensor:
         """The Tensor on that device: itself, or a copy, which is recorded on no tape."""

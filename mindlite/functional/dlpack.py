@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..common import dlpack as memory
+from ..common.config import config
+from ..common.device import device, driver_of
 from ..common.errors import ArgumentError, DTypeError
 from ..common.tensor import Tensor
 
-CPU = (1, 0)                                     # kDLCPU, the only device whose memory Python can share here
+CPU = (1, 0)                                     # kDLCPU
 
 
 class _Capsule:
@@ -25,13 +28,13 @@ class _Capsule:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU
+        return memory.device_of(self.capsule)
 
 
 def to_dlpack(tensor: Tensor) -> Any:
     """The capsule of a Tensor's memory, which its consumer may take once.
 
-    tensor : on the CPU, of a dtype that DLPack has here (no bfloat16, no float8)
+    tensor : on the CPU or a GPU, of a dtype that DLPack has there (no float8; bfloat16 on a GPU only)
     raises : ArgumentError for no Tensor, DTypeError for another dtype, DeviceError for a Tensor of another device
     """
     if not isinstance(tensor, Tensor):
@@ -45,14 +48,21 @@ def to_dlpack(tensor: Tensor) -> Any:
 def from_dlpack(dlpack: Any) -> Tensor:
     """A Tensor that shares the memory of a capsule, or of any object with __dlpack__ (a torch or jax array, say).
 
-    dlpack : memory of the CPU; its elements, where they do not lie one after the other, are copied
-    raises : ArgumentError for another object, or for memory of another device
+    dlpack : memory of the CPU or of a GPU that mindlite drives; elements on the CPU that have gaps are copied.
+             An object with __cuda_array_interface__ only (Numba's) is taken, too: it lies on the GPU of set_context's device_id
+    raises : ArgumentError for another object, memory of another device, or on a GPU with gaps; DTypeError; DeviceError
     """
     if type(dlpack).__name__ == "PyCapsule":
         dlpack = _Capsule(dlpack)
-    if not hasattr(dlpack, "__dlpack__") or not hasattr(dlpack, "__dlpack_device__"):
-        raise ArgumentError("from_dlpack: a capsule of DLPack, or an object with __dlpack__, is wanted, "
-                            f"not {type(dlpack).__name__}")
-    if tuple(map(int, dlpack.__dlpack_device__())) != CPU:
-        raise ArgumentError(f"from_dlpack: memory of the CPU is wanted, not of device {tuple(dlpack.__dlpack_device__())}")
-    return Tensor.from_numpy(np.from_dlpack(dlpack))
+    if hasattr(dlpack, "__dlpack__") and hasattr(dlpack, "__dlpack_device__"):
+        kind, index = map(int, dlpack.__dlpack_device__())
+        if (kind, index) == CPU:
+            return Tensor.from_numpy(np.from_dlpack(dlpack))
+        if kind not in memory.KINDS:
+            raise ArgumentError(f"from_dlpack: memory of the CPU or of CUDA is wanted, not of device {kind, index}")
+        where = device(f"{memory.KINDS[kind]}:{index}", "from_dlpack")
+        return Tensor.of_elements(memory.borrowed(dlpack.__dlpack__(stream=driver_of(where).stream(index))))
+    if hasattr(dlpack, "__cuda_array_interface__"):
+        return Tensor.of_elements(memory.of_cuda_array_interface(dlpack, config.device_id))
+    raise ArgumentError("from_dlpack: a capsule of DLPack, or an object with __dlpack__, is wanted, "
+                        f"not {type(dlpack).__name__}")

@@ -292,6 +292,15 @@ class Driver:
         """Is all work done that was asked for?"""
         return self._done("cuStreamQuery", self.current(index).stream)
 
+    def stream(self, index: int) -> int:
+        """The handle of the one stream of a device, for other libraries."""
+        return self.gpu(index).stream
+
+    def wait_for(self, index: int, stream: int) -> None:
+        """Wait until another library's stream on a device is idle."""
+        self.current(index)
+        self.call("cuStreamSynchronize", stream)
+
     def _done(self, name, handle):
         status = self.functions[name](handle)
         if status not in (0, NOT_READY):
