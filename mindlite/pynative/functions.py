@@ -61,8 +61,11 @@ class Seen:
 
 def call_and_learn(entry, *given, **named):
     """Planned.__call__ in Python; it leaves a plan behind where the same was called before."""
-    if current_interpreter() is not interpreter or len(here.state.tapes) > 1 or sharded.calls and sharded.is_among(given):
+    if current_interpreter() is not interpreter or len(here.state.tapes) > 1:
         return entry.function(*given, **named)
+    if sharded.calls and sharded.is_among(given):
+        made = sharded.call_again(entry, given, named)
+        return sharded.call_function(entry, given, named) if made is None else interpreter.entered(*made)
     start = time.thread_time()
     out = entry.function(*given, **named)
     seconds = time.thread_time() - start

@@ -7,6 +7,7 @@ An operator is a graph of one node, parted by `parallel/partition.py` with its o
 it is made. The program of a rank is cached by signature. A tape records the operator of whole tensors, and its backward graph is
 parted in the same way: gradients are those of one process. Operands that are not sharded count as whole and equal on all ranks.
 """
+import threading
 
 import numpy as np
 
@@ -120,7 +121,35 @@ def call_again(prim, given, named):
         return None
     operation, results = call.operation, [_wrapped(result) for result in call.program.run(call.filled(values))]
     operands = call.filled([a for a in given if isinstance(a, Tensor)]) if here.state.tapes else ()
-    return operation, operands, tuple(results) if operation.several else results[0]
+    out = tuple(results) if operation.several else results[0]
+    if _within.function:
+        _within.made = call, given, out
+    return operation, operands, out
+
+
+class _Within(threading.local):
+    """function: a function of operators runs, whose call may be remembered      made: (call, arguments, result) of the last operator"""
+    function, made = False, None
+
+
+_within = _Within()
+
+
+def call_function(entry, given, named):
+    """entry.function(*given, **named), a function that is written in operators. One that was a single operator of its own Tensors
+    is remembered, and is that operator's call the next time."""
+    _within.function = True
+    try:
+        out, last = entry.function(*given, **named), _within.made
+    finally:
+        _within.function, _within.made = False, None
+    key, _, placements = _signature(entry, given, named)
+    if key is not None and last is not None and last[2] is out:
+        tensors, used = [[a for a in each if isinstance(a, Tensor)] for each in (given, last[1])]
+        if len(tensors) == len(used) and all(a is b for a, b in zip(tensors, used)):
+            call = last[0]
+            _keep(key, ShardedCall(call.operation, call.program, call.operands, placements))
+    return out
 
 
 def remember(prim, given, named, args, attrs):
@@ -133,11 +162,14 @@ def remember(prim, given, named, args, attrs):
         return
     values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
     operands = [None if isinstance(a, Tensor) else value for a, value in zip(args, values)]
-    operation, program = _prepared(prim, values, attrs)
+    _keep(key, ShardedCall(*_prepared(prim, values, attrs), operands, placements))
+
+
+def _keep(key, call):
     with _lock:
         if len(calls) >= MAX_PROGRAMS:
             calls.clear()
-        calls[key] = ShardedCall(operation, program, operands, placements)
+        calls[key] = call
 
 
 def _signature(prim, args, attrs):
