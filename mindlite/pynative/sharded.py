@@ -128,8 +128,9 @@ def call_again(prim, given, named):
 
 
 class _Within(threading.local):
-    """function: a function of operators runs, whose call may be remembered      made: (call, arguments, result) of the last operator"""
-    function, made = False, None
+    """function: one that is written in operators runs, and may be kept; made: (call, arguments, result) of its last operator"""
+    function = False
+    made: tuple | None = None
 
 
 _within = _Within()
@@ -162,7 +163,8 @@ def remember(prim, given, named, args, attrs):
         return
     values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
     operands = [None if isinstance(a, Tensor) else value for a, value in zip(args, values)]
-    _keep(key, ShardedCall(*_prepared(prim, values, attrs), operands, placements))
+    operation, program = _prepared(prim, values, attrs)
+    _keep(key, ShardedCall(operation, program, operands, placements))
 
 
 def _keep(key, call):

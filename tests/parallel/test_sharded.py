@@ -254,7 +254,7 @@ def near(got, want):
     np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("call", [lambda x, w: x + x, lambda x, w: x @ w, lambda x, w: ops.sum(x, 1)], ids=["add", "matmul", "sum"])
+@pytest.mark.parametrize("call", [lambda x, w: x + x, lambda x, w: x @ w, lambda x, w: ops.sum(x, 1)], ids=["+", "@", "sum"])
 def test_a_call_that_was_made_before_takes_few_steps_of_python(call):
     def work():
         x, w = Tensor(X).to_global(line()("x")), Tensor(X.T.copy()).to_global(line()())
