@@ -257,7 +257,7 @@ class _Entry(weakref.ref):
 def _forget(entry: Any) -> None:
     key = entry.key
     if _interned.get(key) is entry:
-        del _interned[key]
+        _interned.pop(key, None)                             # another thread may have done it
 
 
 def make_expr(cls, dtype: DType, weak: bool, *fields: Any) -> Any:

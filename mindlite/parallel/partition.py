@@ -14,6 +14,8 @@ says so.
 
 Source: OneFlow (Yuan et al. 2021, sections 3.2 and 3.3); the order, autodiff first, is GSPMD's too (Xu et al. 2021).
 """
+import difflib
+import html
 import itertools
 import math
 from dataclasses import field
@@ -39,6 +41,8 @@ from .search import cheapest
 UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
 MOST = 64                                        # options of one operator
 PARTS_SPLIT = (softmax_along, log_softmax_along)
+STYLE = ("body{font:14px sans-serif}table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:2px 6px;"
+         "text-align:left}.bar{background:#48a;height:10px;min-width:1px}td:last-child{min-width:120px}")
 WISH = "_wish"                                   # the attribute of a Parameter that holds the Placement in which to compute
 
 
@@ -110,6 +114,29 @@ class Plan:
             lines.append("  computed in whole on each rank: " + ", ".join(
                 f"{name} ({n})" for name, n in sorted(self.whole.items())))
         return "\n".join(lines) + "\n"
+
+    def diff(self, other):
+        """What another Plan does otherwise, as lines of a unified diff from this report to its; "" where both say the same."""
+        mine, theirs = self.report().splitlines(True), other.report().splitlines(True)
+        return "".join(difflib.unified_diff(mine, theirs, "before", "after", n=0))
+
+    def html(self):
+        """The Plan as a page: who sends what, with a bar as long as its share of the bytes, and where Parameters lie."""
+        head, *_ = self.report().splitlines()
+        total = max(sum(nbytes for _, nbytes in self.sent.values()), 1)
+        rows = []
+        for location, what, have, want, steps_ in self.boxings:
+            for step in steps_:
+                cells = (location or "", what, f"{have} \u2192 {want}", step.operator or "local", f"{step.nbytes:,}")
+                bar = f'<td><div class="bar" style="width:{100 * step.nbytes / total:.1f}%"></div></td>'
+                rows.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + bar + "</tr>")
+        params = [f"<tr><td>{html.escape(param.name)}</td><td>{list(param.shape)}</td><td>{placement}</td></tr>"
+                  for param, placement in self.parameters.items()]
+        wholes = ", ".join(f"{html.escape(name)} ({n})" for name, n in sorted(self.whole.items())) or "nothing"
+        return (f"<!doctype html><meta charset='utf-8'><title>plan</title><style>{STYLE}</style><p>{html.escape(head)}</p>"
+                "<table><tr><th>line</th><th>value</th><th>placement</th><th>by</th><th>bytes</th><th>share</th></tr>"
+                f"{''.join(rows)}</table><table><tr><th>Parameter</th><th>shape</th><th>lies</th></tr>{''.join(params)}</table>"
+                f"<p>Computed in whole on each rank: {wholes}</p>")
 
 
 @dataclass(frozen=True)

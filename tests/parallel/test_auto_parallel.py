@@ -1,4 +1,6 @@
 """AutoParallel and plan: found placements train as one process does; what is found follows sizes, prices and memory."""
+from html.parser import HTMLParser
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,48 @@ def test_a_model_trains_on_all_ranks_as_the_settings_say(settings):
         assert here < 0.7 * whole or not settings.get("enable_parallel_optimizer")
         for got, want in zip(found, weights, strict=True):
             np.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
+
+
+class _Page(HTMLParser):
+    """Which tags are open, and the text of each cell."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.cells, self.bars = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "br") and not tag.startswith("!"):
+            self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+        if tag == "div":
+            self.bars.append(dict(attrs)["style"])
+
+    def handle_endtag(self, tag):
+        while self.open.pop() != tag:                        # <p> may stay open
+            pass
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "td":
+            self.cells[-1] += data
+
+
+def test_a_plan_is_drawn_and_two_are_compared():
+    """The page has a row and a bar for each step; a diff has what one plan does and the other does not."""
+    def run():
+        layout, given = Layout((2,), ("dp",)), tuple(map(Tensor, DATA[SMALL]))
+        plans = [plan(training_step(SMALL)[1], layout, *given, parameters="free", machine=machine)
+                 for machine in (Machine(), Machine(point=1e-3))]
+        page = _Page()
+        page.feed(plans[1].html())
+        sent = [step for *_, steps in plans[1].boxings for step in steps]
+        assert len(page.bars) == len(sent) and "table" not in page.open
+        assert [cell for cell in page.cells if cell in {f"{step.nbytes:,}" for step in sent}]
+        assert all(param.name in page.cells for param in plans[1].parameters)
+        difference = plans[0].diff(plans[1])
+        assert plans[0].diff(plans[0]) == "" and "\n-mesh" in difference and "\n+mesh" in difference
+        return True
+    assert all(SimWorld(2).run(run))
 
 
 def test_what_is_no_auto_parallel_is_refused():
