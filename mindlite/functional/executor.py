@@ -1,6 +1,7 @@
 """MindSpore's executors by name: waiting for what is under way, and compiling a Cell without running it."""
 import enum
 
+from ..common.errors import Refusal
 from .cell import compiled_cell
 from .runtime import synchronize
 
@@ -26,9 +27,18 @@ class CellGraphExecutor:
     """MindSpore's `_cell_graph_executor`."""
 
     def compile(self, cell, *args, phase=None, do_convert=True, **kwargs):
-        """Compile `cell` for these arguments without running it. Returns (name, True)."""
+        """Compile `cell` for these arguments without running it. Returns (name, True).
+
+        raises : what the program itself raises for arguments like these, where that is known without a run
+        """
         compiled = compiled_cell(cell)
-        compiled.select(args, kwargs)
+        variant, _, signature = compiled.select(args, kwargs)
+        if variant is None:
+            try:
+                compiled.compile(signature, args, kwargs)
+            except Refusal as refusal:
+                if refusal.cause is not None:
+                    raise refusal.cause from None
         return compiled.name, True
 
     def __call__(self, cell, *args, phase=None, **kwargs):

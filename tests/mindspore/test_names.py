@@ -144,6 +144,17 @@ def test_a_cell_is_compiled_without_being_run():
     np.testing.assert_array_equal(net.weight.asnumpy(), np.ones((3, 4)))
 
 
+def test_compiling_a_cell_says_what_the_cell_raises_for_such_arguments():
+    def pictures(size, dtype=mstype.float32):
+        return ms.Tensor(np.ones((2, 3, size, size)), dtype)
+    net = ms.nn.PSNR(1.0)
+    with pytest.raises(ValueError, match="the two batches have one shape"):
+        _cell_graph_executor.compile(net, pictures(16), pictures(8))
+    with pytest.raises(TypeError, match="the two batches have one dtype"):
+        _cell_graph_executor.compile(net, pictures(16), pictures(16, mstype.float16))
+    assert _cell_graph_executor.compile(net, pictures(16), pictures(16))[1]
+
+
 def test_hyper_map_goes_through_nested_tuples(mode):
     class Twice(ms.nn.Cell):
         def __init__(self):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import ops
 from ...common import dtype as dt
-from ...common.errors import ArgumentError, ShapeError, ValueRangeError
+from ...common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ...common.tensor import Tensor
 from ..cell import Cell
 from .basic import positive_int
@@ -31,9 +31,11 @@ def _positive(owner: str, name: str, value: Any, kinds: Any = (int, float)) -> A
 
 
 def _two_pictures(owner: str, img1: Tensor, img2: Tensor) -> None:
-    if img1.shape != img2.shape or img1.dtype != img2.dtype:
-        raise ShapeError(f"{owner}: the two batches have one shape and dtype",
-                         note=f"img1: {img1.dtype}{list(img1.shape)}, img2: {img2.dtype}{list(img2.shape)}")
+    note = f"img1: {img1.dtype}{list(img1.shape)}, img2: {img2.dtype}{list(img2.shape)}"
+    if img1.dtype != img2.dtype:
+        raise DTypeError(f"{owner}: the two batches have one dtype", note=note)
+    if img1.shape != img2.shape:
+        raise ShapeError(f"{owner}: the two batches have one shape", note=note)
     if len(img1.shape) != 4:
         raise ShapeError(f"{owner}: pictures are [N, C, H, W]", note=f"img1: {list(img1.shape)}")
 
@@ -51,7 +53,7 @@ class PSNR(Cell):
 
     max_val : the range of a pixel, above 0
     img1, img2 : [N, C, H, W], one shape and dtype; output : f32[N]
-    raises : ArgumentError, ValueRangeError for max_val; ShapeError
+    raises : ArgumentError, ValueRangeError for max_val; ShapeError, DTypeError for pictures that differ
     """
 
     def __init__(self, max_val: float = 1.0) -> None:
