@@ -61,7 +61,7 @@ _SYNONYMS = {
     **{name: f"mindlite.mindspore.functions:{name}" for name in (
         "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk", "true_divide",
         "expand_as", "type_as", "range", "conv3d_transpose")},
-    "embedding": "mindlite.mint.nn.functional:embedding",
+    "embedding": "mindlite.mint.nn.functional:embedding", "move_to": "mindlite.ops.operations:MoveTo.function",
     "take": "mindlite.mint.shaping:take",
     "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
     "add_flags": "mindlite.functional.hints:add_flags", "soft_shrink": "mindlite.ops:softshrink",
@@ -174,12 +174,15 @@ _REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
     _reuse_data_ptr _tft_handler init_ckpt_file_system load_mindir load_obf_params_into_net mindio_preload obfuscate_ckpt
     save_mindir set_dec_mode set_dump set_enc_key set_enc_mode set_mindio_server_info set_op_strategy_config
     split_dynamic_mindir vlog_print""".split())
+_REASONS["it edits the source of networks: here a Cell's children are set as attributes, and `optim` rewrites graphs"] = (
+    "Node", "NodeType", "PatternEngine", "PatternNode", "Replacement", "ScopedValue", "SymbolTree", "ValueType")
+_REASONS["it chooses layers by the names that they have in MindSpore's ResNet"] = ("LessBN",)
 _REASONS["a format of numbers that no library here has"] = ("hifloat8", "qint4x2")
 _REASONS["it is not built yet"] = tuple("""
     AdamNoUpdateParam AllGatherV BasicLSTMCell BoostTrainOneStepCell DeformableOffsets DepthwiseConv2dNative Dilation2D DimReduce
     ExtractImagePatches FractionalAvgPool FractionalMaxPool FusedAdaFactor FusedAdaFactorWithGlobalNorm
-    FusedCastAdamWeightDecay LARSUpdate LessBN MatrixLogarithm Node NodeType PyFunc ReduceScatterV Reshard
-    SampleDistortedBoundingBoxV2 ScopedValue SparseApplyFtrlV2 SymbolTree ValueType flops_collection move_to
+    FusedCastAdamWeightDecay LARSUpdate MatrixLogarithm PyFunc ReduceScatterV Reshard
+    SampleDistortedBoundingBoxV2 SparseApplyFtrlV2 flops_collection
     register_saved_tensors_hooks saved_tensors_hooks""".split())
 REFUSED = {name: why for why, names in _REASONS.items() for name in names}
 # members of Tensor, Parameter and Cell that are not here, and why
@@ -435,6 +438,7 @@ MODULES = {
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),
+    "rewrite": ((), {}),
     "boost": (("mindlite.boost",), {}),
     "boost.grad_accumulation": (("mindlite.boost.grad_accumulation",), {}),
     "boost.grad_freeze": (("mindlite.boost.grad_freeze",), {}),

@@ -507,11 +507,11 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     """Elements added at the ends of axes.
 
     input_x : Tensor of any dtype
-    padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut (only "constant")
+    padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut at the end
     mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end)
     value   : number for "constant", 0 by default, converted to the dtype of input_x
-    raises  : ValueRangeError for an unknown mode or negative sizes in another one, ShapeError where reflect or circular want more
-              than there is, ArgumentError for an odd number of sizes or more than axes
+    raises  : ValueRangeError for an unknown mode, ShapeError where reflect or circular want more than there is,
+              ArgumentError for an odd number of sizes or more than axes
     """
     padding = as_shape("pad", padding) if not isinstance(padding, int) else (padding, padding)
     if len(padding) % 2 or len(padding) // 2 > input_x.ndim:
@@ -526,7 +526,9 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
         raise ValueRangeError(f"pad: no mode {mode!r}", hint="constant, reflect, replicate or circular")
     for axis, (before, after) in enumerate(ends):
         if not (isinstance(before, int) and isinstance(after, int) and before == after == 0):
-            input_x = _pad_from_inside(input_x, axis, before, after, mode)
+            wide = _pad_from_inside(input_x, axis, dim_max(before, 0), dim_max(after, 0), mode)
+            cut = any(not isinstance(count, int) or count < 0 for count in (before, after))
+            input_x = take_range(wide, axis, dim_max(-before, 0), wide.shape[axis] - dim_max(-after, 0)) if cut else wide
     return input_x
 
 
@@ -546,8 +548,6 @@ def pad_constant(x, ends, value=0):
 def _pad_from_inside(x, axis, before, after, mode):
     n = x.shape[axis]
     for count in (before, after):
-        if compare("<", count, 0):
-            raise ValueRangeError(f"pad: a negative size in mode {mode}")
         if mode != "replicate":
             most = n - 1 if mode == "reflect" else n
             require("<=", count, most,

@@ -160,3 +160,16 @@ def test_every_method_of_a_tensor_is_bound_to_it():
     for out in (x.detach(), ms.jit(lambda x: x.detach() * 1, fullgraph=True)(x)):
         np.testing.assert_array_equal(out.asnumpy(), x.asnumpy())
     np.testing.assert_array_equal(ms.grad(lambda x: (x * x.detach()).sum())(x).asnumpy(), x.asnumpy())
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("ends", [(-1, 2), (2, -1), (-1, -2), (3, 0)])
+def test_negative_sizes_of_padding_cut_what_has_been_padded(mode, ends):
+    x = np.arange(10.0, dtype=np.float32).reshape(2, 5)
+    wide = np.pad(x, [(0, 0), [max(e, 0) for e in ends]], {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])
+    expected = wide[:, max(-ends[0], 0):wide.shape[1] - max(-ends[1], 0)]
+
+    def padded(x):
+        return ms.ops.pad(x, ends, mode)
+    for call in (padded, ms.jit(padded, fullgraph=True)):
+        np.testing.assert_array_equal(call(ms.Tensor(x)).asnumpy(), expected)
