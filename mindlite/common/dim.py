@@ -22,6 +22,10 @@ LONG = 16                        # atoms: the text of an atom with more of them 
 TOO_LONG = 400                   # atoms: one with more of them is shown by its digest
 
 
+class UnknownSizeError(TypeError):
+    """A Dim was used as an int or a truth value."""
+
+
 class Symbol:
     """A size that is known at run time. Fields: name, lo and hi (inclusive bounds, hi None for none); it is divisor * N +
     remainder."""
@@ -267,7 +271,7 @@ class Dim:
         return ("-" + text[3:]) if text.startswith(" - ") else text[3:]
 
     def __bool__(self) -> None:
-        raise TypeError(f"the size {self} is known at run time only")
+        raise UnknownSizeError(f"the size {self} is known at run time only")
 
     __int__ = __index__ = __bool__
 

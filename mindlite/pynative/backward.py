@@ -5,6 +5,10 @@ by operation; when that has taken so long that compiling pays, the backward grap
 graph, which is optimised and compiled as one Flow, beside the run (beside.py), and used from then on. Hooks and backwards
 written in Python part it: what stands between them is compiled in this way (event "backward_parted").
 
+Structures that differ in sizes only are one kind. They share what walks have taken, and from the second one on a Flow that is
+compiled has Symbols for the sizes that differed (sizes.py): one compile serves all lengths. What a Flow needs of sizes that no
+saved value shows is given to it as numbers.
+
     tape  %1 = mul(%0, 2.0); %2 = tanh(%1)        grad(2.0, out, dout):  d1 = dout * (1 - out * out);  d0 = d1 * 2.0
 
 How a tape was walked stands on it (`Tape.walk`), for `explain`.
@@ -18,15 +22,18 @@ import numpy as np
 from .. import ops
 from ..ad.zeros import zeros_like_abstract
 from ..common.config import config
-from ..common.errors import Stage, user_location
+from ..common.dim import Dim, lone_symbol
+from ..common.errors import InternalError, MindliteError, Stage, user_location
 from ..common.events import emit, is_heard
 from ..common.locks import new_lock
+from ..common.recent import Recent
 from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import building, constant, tensor_type
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import inline
+from ..mindir.inline import inline, symbols_used
 from ..optim import optimise
 from .beside import compile_beside
 from .finite import apply_checked, is_watching
@@ -35,8 +42,10 @@ from .interpreter import apply
 from .kernels import Compiled
 from .native import trace_tape
 from .operation import GraphOperation
+from .sizes import Visits, fit
 
 MAX_STRUCTURES = 512
+MOST_FLOWS = 4                                   # of structures that differ in sizes only
 REUSED, BUILT = "as one compiled Flow", "as one Flow, compiled for it"
 FIRST = "operation by operation: the first of its structure"
 SELDOM = "operation by operation: to compile its structure does not pay yet"
@@ -46,7 +55,6 @@ CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
 PAYS = 0.25                                      # compile once walking has taken this share of what compiling will take
-_structures: OrderedDict = OrderedDict()        # key: a Structure
 _lock = new_lock()
 
 
@@ -72,16 +80,11 @@ def _gradients(tape, seeds, wrt, last):
     if not is_watching() and all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))
         if traced is not None:
-            key = traced[0], *_asked(seeds, wrt)
-            with _lock:
-                seen = _structures.get(key)
-                flow = None if seen is None else seen.flow
-                if flow is not None:
-                    _structures.move_to_end(key)
-            if flow is not None:
+            use = _structures.use((traced[0], *_asked(seeds, wrt)))
+            if use is not None:
                 emit("backward_flow_reuse")
                 tape.walk = REUSED
-                return run_flow(flow, traced[1], seeds)
+                return run_flow(use, traced[1], seeds)
     live = live_entries(tape, [number for number, _ in seeds])
     if not live:
         tape.walk = NOTHING
@@ -102,15 +105,18 @@ def _gradients(tape, seeds, wrt, last):
 def of_plain(live, seeds, wrt, last=False, traced=None):
     """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
     key, saved = structure(live) if traced is None else traced
-    how, flow = (OF_ITS_OWN, None) if _is_single_flow(live) or live[0].backward.open else flow_of(
-        (key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
-    if flow is not None:
-        return how, run_flow(flow, saved, seeds)
+    if _is_single_flow(live) or live[0].backward.open:
+        how, use, kind = OF_ITS_OWN, None, None
+    else:
+        how, use, kind = flow_of((key, *_asked(seeds, wrt)), live, seeds, wrt, saved)
+    if use is not None:
+        return how, run_flow(use, saved, seeds)
     saved.clear()                                    # whoever holds the list: what was saved is let go as the walk passes it
     start = time.perf_counter()
     found = one_by_one(live, seeds, wrt, last)
-    if how is not OF_ITS_OWN and how is not CHECKED:
-        _structures_walked((key, *_asked(seeds, wrt)), time.perf_counter() - start)
+    if kind is not None:
+        with _lock:
+            kind.seconds += time.perf_counter() - start
     return how, found
 
 
@@ -172,10 +178,10 @@ def _asked(seeds, wrt):
     return tuple([(n, c.elements.shape, c.elements.dtype) for n, c in seeds]), tuple(wrt)
 
 
-def run_flow(flow, saved, seeds):
-    """The gradients that a compiled structure gives."""
-    results = iter(apply(flow[0], [*saved, *[c for _, c in seeds]]))
-    return [next(results) if flows else None for flows in flow[1]]
+def run_flow(use, saved, seeds):
+    """The gradients that a compiled structure gives. use: a Use"""
+    results = iter(apply(use.flow.operation, [*saved, *[c for _, c in seeds], *use.numbers]))
+    return [next(results) if flows else None for flows in use.flow.flows_to]
 
 
 def _is_plain(backward):
@@ -215,99 +221,223 @@ def structure(live):
     return tuple(key), saved
 
 
-class Structure:
-    """What is known of one structure of tapes.
+class Flow:
+    """A compiled structure.
 
-    seconds : what walks of it have taken       order : the Order of its Flow, None before it is worth one
-    flow    : (the GraphOperation, for each of wrt whether it has a gradient, the Backwards in it, which its key keeps alive)
+    operation : the GraphOperation (*saved, *cotangents, *numbers) -> gradients
+    flows_to  : for each of wrt whether it has a gradient
+    symbols   : those whose sizes are the numbers
     """
-    __slots__ = ("seconds", "order", "flow")
+    __slots__ = ("operation", "flows_to", "symbols")
+
+    def __init__(self, operation, flows_to, symbols):
+        self.operation, self.flows_to, self.symbols = operation, flows_to, symbols
+
+
+class Use:
+    """A Flow for the sizes of one structure. numbers: what the Flow takes behind the cotangents; backwards: those of the
+    structure, whose addresses stand in its key"""
+    __slots__ = ("flow", "numbers", "backwards")
+
+    def __init__(self, flow, env, live):
+        self.flow, self.numbers = flow, [env[symbol] for symbol in flow.symbols]
+        self.backwards = [entry.backward for entry in live]
+
+
+class Kind:
+    """What is known of the structures that differ in sizes only.
+
+    visits  : Visits of their sizes, with a Flow for each pattern, None where none could be made
+    seconds : what walks have taken since the last Flow was ordered       order : (the pattern, the Order of its Flow) or None
+    """
+    __slots__ = ("seconds", "order", "visits")
     of_an_entry: ClassVar[float] = 5e-3                      # seconds of compiling, by what was compiled last
 
     def __init__(self):
-        self.seconds, self.order, self.flow = 0.0, None, None
+        self.seconds, self.order, self.visits = 0.0, None, Visits()
 
     def pays(self, entries):
         """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where only counts decide."""
-        return config.repeatable or not config.compile_beside or self.seconds >= PAYS * entries * Structure.of_an_entry
+        return config.repeatable or not config.compile_beside or self.seconds >= PAYS * entries * Kind.of_an_entry
+
+    def considered(self, sizes, live, make):
+        """(how structures of these sizes run, their Use or None). make: pattern -> Recipe, to order what is worth it"""
+        flow, env = self.visits.find(sizes)
+        if flow is not None:
+            return REUSED, Use(flow, env, live)
+        if self.order is None:
+            if env is not None or len(self.visits.made) >= MOST_FLOWS or not self.pays(len(live)):
+                return SELDOM, None
+            pattern = tuple(sizes) if config.repeatable else self.visits.pattern()
+            self.order, self.seconds = (pattern, compile_beside(make(pattern).compile)), 0.0
+        pattern, order = self.order
+        if not order.is_ready:
+            return ORDERED, None
+        flow, nodes = order.result()
+        self.order = None
+        self.visits.made.append((pattern, flow))
+        if flow is None:
+            return SELDOM, None
+        emit("backward_flow_build", name=flow.operation.name, nodes=nodes)
+        env = fit(pattern, sizes)
+        return (SELDOM, None) if env is None else (BUILT, Use(flow, env, live))
 
 
-def _structures_walked(key, seconds):
-    """A walk of the structure has taken so long."""
-    with _lock:
-        if key in _structures:
-            _structures[key].seconds += seconds
+class Structures(OrderedDict):
+    """{key: the Use of a structure, None of one that was walked}, MAX_STRUCTURES of them; kinds: {key without sizes: Kind}"""
+
+    def __init__(self):
+        super().__init__()
+        self.kinds = Recent()
+
+    def use(self, key):
+        """The Use of a structure, which becomes the latest, or None."""
+        with _lock:
+            found = self.get(key)
+            if found is not None:
+                self.move_to_end(key)
+            return found
+
+    def enter(self, key, use):
+        """A structure was seen."""
+        self[key] = use
+        self.move_to_end(key)
+        if len(self) > MAX_STRUCTURES:
+            self.popitem(last=False)
+
+
+_structures = Structures()
+
+
+def sizes_of(live, seeds):
+    """The sizes of a structure: those in its Backwards that are copies, and those of cotangents above 1."""
+    return (*[n for entry in live for n in entry.backward.sizes], *[n for _, c in seeds for n in c.elements.shape if n > 1])
+
+
+def kind_key(live, seeds, wrt, saved):
+    """What a structure is beside its sizes, hashable."""
+    index_of = {id(value): index for index, value in enumerate(saved)}
+    entries = [(e.backward.kind, e.inputs, e.outputs, tuple([index_of[id(value)] for value in e.saved])) for e in live]
+    return tuple(entries), tuple([(n, tuple([min(size, 2) for size in c.elements.shape]), c.elements.dtype)
+                                  for n, c in seeds]), tuple(wrt)
 
 
 def flow_of(key, live, seeds, wrt, saved):
-    """(how it will run, the `flow` of its Structure; None where it is walked)."""
+    """(how it will run, its Use or None: it is walked; its Kind, None where the walk does not count)."""
     if is_watching():
-        return CHECKED, None
+        return CHECKED, None, None
     if any([isinstance(value, Tensor) and value.placement is not None for value in (*saved, *[c for _, c in seeds])]):
-        return PARTS, None                                   # ranks would change to a Flow at different times
-    with _lock:
-        seen = _structures.get(key)
-        if seen is None:
-            seen = _structures[key] = Structure()
-            if len(_structures) > MAX_STRUCTURES:
-                _structures.popitem(last=False)
-            if not config.repeatable:
-                return FIRST, None
-        _structures.move_to_end(key)
-        if seen.flow is None:
-            if seen.order is None:
-                if not seen.pays(len(live)):
-                    return SELDOM, None
-                recipe = Recipe(live, seeds, wrt, saved)
-                seen.order = compile_beside(recipe.compile)
-            if not seen.order.is_ready:
-                return ORDERED, None
-            seen.flow, nodes = seen.order.result()
-            emit("backward_flow_build", name=seen.flow[0].name, nodes=nodes)
-            return BUILT, seen.flow
+        return PARTS, None, None                             # ranks would change to a Flow at different times
+    use = _structures.use(key)
+    if use is not None:
         emit("backward_flow_reuse")
-        return REUSED, seen.flow
+        return REUSED, use, None
+    sizes, kinds = sizes_of(live, seeds), _structures.kinds
+    with _lock:
+        is_first = key not in _structures
+        _structures.enter(key, None)
+        like = kind_key(live, seeds, wrt, saved)
+        kind = kinds.find(like)
+        if kind is None:
+            kind = kinds.put(like, Kind(), MAX_STRUCTURES)
+            kind.visits.enter(sizes)
+            if not config.repeatable:
+                return FIRST, None, kind
+        kind.visits.enter(sizes)
+        how, use = kind.considered(sizes, live, lambda pattern: Recipe(live, seeds, wrt, saved, pattern))
+        if use is not None:
+            _structures.enter(key, use)
+            if how is REUSED:
+                emit("backward_flow_reuse")
+        return (FIRST if is_first and how is SELDOM else how), use, kind
 
 
 class Recipe:
-    """What a Flow is written from: the entries without the values that they saved, of which types and indices are kept."""
+    """What a Flow is written from: the entries without the values that they saved, of which types and indices are kept.
 
-    def __init__(self, live, seeds, wrt, saved):
+    pattern : an int or Dim for each of `sizes_of`
+    """
+
+    def __init__(self, live, seeds, wrt, saved, pattern):
         indices = {id(value): index for index, value in enumerate(saved)}
         self.entries = [(entry.backward, entry.inputs, entry.outputs, [indices[id(value)] for value in entry.saved])
                         for entry in live]
-        self.saved, self.wrt = [type_of(value) for value in saved], wrt
+        self.saved, self.wrt, self.pattern = [type_of(value) for value in saved], wrt, pattern
         self.seeds = [(number, type_of(value)) for number, value in seeds]
+        self.is_open = any(isinstance(size, Dim) for size in pattern)
         self.is_here = all(t.device_of.is_host for t in (*saved, *[c for _, c in seeds]) if isinstance(t, Tensor))
 
     def compile(self):
-        """(the `flow` of a Structure, how many nodes it has)."""
+        """(the Flow, how many nodes it has); (None, 0) where the sizes cannot be open."""
         start = time.perf_counter()
         with Stage("backward", user_location):
-            graph, flows_to = self.write()
+            graph, flows_to, symbols = self.write_open() if self.is_open else (*self.write(self.graphs()), [])
+            if graph is None:
+                return None, 0
             nodes = len(graph.nodes)
             operation = GraphOperation(graph)
             if self.is_here:
                 operation.compile()                          # elsewhere it is, whenever it runs
-        Structure.of_an_entry = (Structure.of_an_entry + (time.perf_counter() - start) / max(1, len(self.entries))) / 2
-        return (operation, flows_to, [backward for backward, *_ in self.entries]), nodes
+        Kind.of_an_entry = (Kind.of_an_entry + (time.perf_counter() - start) / max(1, len(self.entries))) / 2
+        return Flow(operation, flows_to, symbols), nodes
 
-    def write(self):
-        """(the graph (*saved, *cotangents) -> gradients of the entries, for each of wrt whether it has a gradient)."""
+    def graphs(self):
+        """The graph of each entry, with what the pattern says in place of its sizes."""
+        sizes = iter(self.pattern)
+        made = []
+        for backward, *_ in self.entries:
+            own = [next(sizes) for _ in backward.sizes]
+            made.append(backward.graph if tuple(own) == backward.sizes else
+                        backward.derivative.with_sizes(dict(zip(backward.derivative.symbols, own))))
+        return made
+
+    def write_open(self):
+        """`write` for open sizes, and the Symbols whose sizes nothing that is given shows; None thrice where what one entry
+        says of a size does not show that it is what another one says."""
+        graphs, sizes = self.graphs(), iter(self.pattern[sum(len(backward.sizes) for backward, *_ in self.entries):])
+        for graph, (_, _, _, reads) in zip(graphs, self.entries):
+            for index, p in zip(reads, graph.parameters):
+                self.saved[index] = p.abstract
+        self.seeds = [(number, AbstractTensor(a.dtype, tuple([next(sizes) if n > 1 else n for n in a.shape])))
+                      for number, a in self.seeds]
+        try:
+            graph, flows_to = self.write(graphs)
+        except InternalError:
+            raise
+        except MindliteError:
+            return None, None, None
+        if graph is None:
+            return None, None, None
+        shown = {lone_symbol(size) for p in graph.parameters for size in getattr(p.abstract, "shape", ())}
+        symbols = sorted(symbols_used(graph) - shown, key=lambda s: s.number)
+        for symbol in symbols:
+            graph.add_parameter(symbol.name, AbstractScalar(int, symbol.dim))
+        return graph, flows_to, symbols
+
+    def write(self, graphs):
+        """(the graph (*saved, *cotangents) -> gradients of the entries, for each of wrt whether it has a gradient).
+
+        (None, None) where open sizes are not shown to be equal that have to be
+        """
         graph = FuncGraph("backward")
         parameters = [graph.add_parameter(f"saved{i}", abstract) for i, abstract in enumerate(self.saved)]
-        with building(graph, by="grad") as builder, collecting():
+        with building(graph, by="grad") as builder, collecting() as assumed:
             cotangents = Cotangents([(number, graph.add_parameter(f"dout{i}", abstract))
                                      for i, (number, abstract) in enumerate(self.seeds)])
-            for backward, inputs, outputs, reads in self.entries:
+            for (backward, inputs, outputs, reads), below in zip(self.entries, graphs):
                 if all(cotangents.get(outputs[i]) is None for i in backward.seeds):
                     continue
                 args = [parameters[index] for index in reads]
-                for i, abstract in zip(backward.seeds, backward.douts):
+                for i, p in zip(backward.seeds, below.parameters[len(args):]):
                     dout = cotangents.pop(outputs[i], None)
-                    args.append(builder.lift(zeros_like_abstract(abstract)) if dout is None else dout)
-                for number, gradient in zip(inputs, inline(graph, backward.graph, args)):
+                    args.append(builder.lift(zeros_like_abstract(p.abstract)) if dout is None else dout)
+                if self.is_open and any(isinstance(p.abstract, AbstractTensor) and p.abstract != arg.abstract
+                                        for p, arg in zip(below.parameters, args)):
+                    return None, None
+                for number, gradient in zip(inputs, inline(graph, below, args)):
                     cotangents.add(number, gradient)
+            if self.is_open and assumed:
+                return None, None
             found = [cotangents.get(number) for number in self.wrt]
             graph.set_outputs([node for node in found if node is not None], make_tuple)
         return optimise(graph), [node is not None for node in found]

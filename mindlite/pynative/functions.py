@@ -30,12 +30,13 @@ from . import native, plans, sharded
 from .beside import compile_beside
 from .interpreter import interpreter, wrap
 from .kernels import SPENT, Compiled, can_walk
-from .operation import GraphOperation
+from .operation import GraphOperation, derivative_for, derived
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
 from .views import view_maker
 
 TOP = native.FORMS["TOP_OF_FUNCTIONS"]
 MOST_SEEN = 2048                                 # signatures of a function that are remembered
+ABOVE_AXES = 9                                   # a number of an argument that is less may be that of an axis
 MOST_CONSTANTS = 1 << 12                         # elements of arrays that a graph holds
 _lock = new_lock()
 
@@ -144,6 +145,23 @@ class Checking(Builder):
         return super().bind(prim, args, attrs)
 
 
+def of_call(function, given, named):
+    """The function of nodes that calls another one with them in their places."""
+    def of_nodes(*nodes):
+        left = iter(nodes)
+        return function(*[filled(value, left) for value in given], **{name: filled(v, left) for name, v in named.items()})
+    return of_nodes
+
+
+class OpenFunction(GraphOperation):
+    """A planned function over open sizes."""
+    of_function = True
+
+    def derive(self, wrt):
+        """As of an Operation."""
+        return derived(self.graph, wrt, self.seeds)
+
+
 class FunctionOperation(GraphOperation):
     """A planned function for one signature. views: for each result (number of a Tensor, path), where all are views; () elsewhere
 
@@ -155,13 +173,8 @@ class FunctionOperation(GraphOperation):
         if not tensors:
             raise Unplanned("no Tensor among its operands")
 
-        function, given, named = entry.function, list(map(emptied, given)), {name: emptied(v) for name, v in named.items()}
-
-        def of_nodes(*nodes):
-            left = iter(nodes)
-            return function(*[filled(value, left) for value in given], **{name: filled(v, left) for name, v in named.items()})
-        self.of_nodes, abstracts = of_nodes, list(map(tensor_type, tensors))
-        graph = typed(of_nodes, *abstracts, name=entry.function.__name__)
+        self.call = entry.function, list(map(emptied, given)), {name: emptied(v) for name, v in named.items()}
+        graph = typed(of_call(*self.call), *map(tensor_type, tensors), name=entry.function.__name__)
         self.several = type(out) is tuple
         outs = out if self.several else (out,)
         if not all(type(each) is Tensor for each in outs) or len(outs) != len(graph.outputs) or not can_walk(graph):
@@ -183,13 +196,29 @@ class FunctionOperation(GraphOperation):
         if not self.views and (any(paths) or len(outs) > 1 and any(end in WRITE_BACK for end in ends)):
             raise Unplanned("views beside other results, or views of what nobody else sees")
 
+    def key(self, opening):
+        """As of an Operation. Small numbers may be axes."""
+        function, given, named = self.call
+        return (function, *[(a.dtype, opening(a.shape)) for a in self.abstracts], repr(opening(given, ABOVE_AXES)), repr(named))
+
+    def opened(self, opening):
+        """The same function over other sizes."""
+        abstracts = list(map(opening, self.abstracts))
+        function, given, named = self.call
+        graph = typed(of_call(function, opening(given, ABOVE_AXES), named), *abstracts, name=self.name)
+        return OpenFunction(graph)
+
+    def _build(self, wrt):
+        derivative, env = derivative_for(self, wrt)
+        return super()._build(wrt) if derivative is None else derivative.of_sizes(self, env)
+
     def compiled(self):
         """The function, its indices checked, as a Compiled graph."""
         graph = FuncGraph(self.name)
         nodes = [graph.add_parameter(f"x{i}", abstract) for i, abstract in enumerate(self.abstracts)]
         builder = Checking(graph)
         with interpreting(builder):
-            out = self.of_nodes(*nodes)
+            out = of_call(*self.call)(*nodes)
             graph.set_outputs([builder.lift(each) for each in (out if self.several else (out,))], make_tuple)
         return Compiled(graph)
 

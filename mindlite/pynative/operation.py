@@ -4,6 +4,11 @@
 
 Both kinds give a `Backward` for the inputs that are differentiated: a typed graph from saved values and cotangents to
 gradients. A Backward is a graph, so it is an operation too, and has a Backward itself: order is unbounded.
+
+The derivative of an operator is written once for all sizes: where a signature differs in sizes from earlier ones of the operator,
+the rule is asked for it with Symbols, and what it gives is copied with the sizes of each signature in their places.
+
+    mul, f32[5, 8], f32[5, 1]      mul, f32[9, 8], f32[9, 1]      ->  a Derivative over n; Backwards of n = 9, n = 7, ..
 """
 import copy
 import itertools
@@ -13,27 +18,34 @@ import numpy as np
 
 from ..ad import gradients_only
 from ..ad.activity import is_differentiable, is_integer
+from ..common.config import config
 from ..common.device import listeners
-from ..common.dim import lone_symbol
-from ..common.errors import GradientError, Stage, user_location
+from ..common.dim import UnknownSizeError, evaluate, lone_symbol
+from ..common.errors import GradientError, InternalError, MindliteError, Stage, user_location
 from ..common.events import emit
 from ..common.locks import new_lock
+from ..common.recent import Recent
 from ..common.storage import DeviceArray, ShardedArray, moved
-from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple, map_dims
 from ..mindir.builder import building, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
-from ..mindir.inline import clone, drop_dead_nodes, symbols_of_graph, symbols_used
-from ..mindir.primitive import bprop_rule, expand_rule
+from ..mindir.inline import clone, drop_dead_nodes, symbols_of_graph, symbols_used, with_sizes
+from ..mindir.primitive import bprop_rule, expand_rule, infer_rule
 from ..ops.basic import cast
 from ..optim import optimise
 from .kernels import Compiled, Walk, can_walk
 from .local_program import LocalProgram, program_key
+from .sizes import Visits, fit, symbols_in
 from collections.abc import Callable
 from typing import Any
 
+MOST_FAMILIES = 1 << 12
+MOST_PATTERNS = 8                                # of a family: each costs as much as the derivative of one signature
+SIZED = frozenset(("shape", "size", "sizes", "start"))       # attributes whose numbers are sizes, or places among them
 _numbers = itertools.count()
+_families = Recent()                             # {what a signature is beside its sizes: Visits of its sizes}
 _lock = new_lock()
 _elsewhere: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()        # {GraphOperation: {where operands lie: Compiled}}
 listeners.append(_elsewhere.clear)                           # what drives a device may be gone
@@ -50,15 +62,20 @@ class Backward:
     number: unique, for the structure of tapes
     open  : True where sizes are Symbols: one Backward for all sizes, which is not written into the Flow of a tape
     of_function : its results are of operators one after the other, so hooks see the last one's gradient first
+    derivative, sizes : the Derivative of which it is a copy, and the sizes in it; None, () where it is of its own
+    kind  : a number that Backwards of one Derivative share
     """
 
-    def __init__(self, wrt, seeds, sources, graph, of_function=False):
+    def __init__(self, wrt, seeds, sources, graph, of_function=False, derivative=None, sizes=()):
         self.wrt, self.seeds, self.number, self.of_function = wrt, seeds, next(_numbers), of_function
-        n = len(sources)
-        used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
-        self.open = bool(symbols_of_graph(graph))
-        self.saved = tuple([source for source, p in zip(sources, graph.parameters) if p in used])
-        graph.parameters = [p for p in graph.parameters[:n] if p in used] + graph.parameters[n:]
+        self.derivative, self.sizes = derivative, sizes
+        self.kind = self.number if derivative is None else derivative.number
+        if derivative is None:
+            n = len(sources)
+            used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
+            sources, graph.parameters = [source for source, p in zip(sources, graph.parameters) if p in used], [
+                *[p for p in graph.parameters[:n] if p in used], *graph.parameters[n:]]
+        self.saved, self.open = tuple(sources), derivative is None and bool(symbols_of_graph(graph))
         self.douts = tuple([p.abstract for p in graph.parameters[len(self.saved):]])
         self.graph = graph
         self.opaque = any(isinstance(p.abstract, AbstractAny) for p in graph.parameters)    # it reads objects of Python
@@ -96,6 +113,7 @@ class Operation:
         whole = any(map(is_integer, abstracts))                 # integers made of floats have no slope
         self.seeds = tuple([i for i, out in enumerate(self.outs)
                             if is_differentiable(out) and (whole or not is_integer(out))])
+        self.name, self.of_function = prim.name, prim not in bprop_rule
         self.differentiable = bool(self.seeds) and "stop_gradient" not in prim.traits
         self.backwards, self.offered = {}, False
         self.calls, self.plans = 0, 0                           # in Python, and how many plans were made of them (plans.py)
@@ -112,14 +130,33 @@ class Operation:
                 emit("backward_graph_build", name=self.prim.name)
         return self.backwards[wrt]
 
+    def key(self, opening):
+        """What the signature is beside its sizes, hashable."""
+        return (self.prim, *[(a.dtype, opening(a.shape)) if isinstance(a, AbstractTensor) else repr(a) for a in self.abstracts],
+                repr({name: opening(value) if name in SIZED else value for name, value in self.attrs.items()}))
+
+    def opened(self, opening):
+        """The same operator for other sizes."""
+        abstracts = tuple([opening(a) if isinstance(a, AbstractTensor) else a for a in self.abstracts])
+        attrs = {name: opening(value) if name in SIZED else value for name, value in self.attrs.items()}
+        return Operation(self.prim, abstracts, attrs, infer_rule[self.prim](*abstracts, **attrs))
+
     def _build(self, wrt):
+        derivative, env = derivative_for(self, wrt)
+        if derivative is not None:
+            return derivative.of_sizes(self, env)
+        if self.prim not in bprop_rule and self.prim not in expand_rule:
+            if all(map(is_integer, self.outs)):
+                return None
+            raise GradientError(f"{self.prim.name} has no gradient")
+        wrt, sources, graph = self.derive(wrt)
+        return Backward(wrt, self.seeds, sources, graph, of_function=self.of_function)
+
+    def derive(self, wrt):
+        """(the operands with a gradient, sources, graph) of a Backward, by the rule of the operator or what it is written in."""
         if self.prim not in bprop_rule:
-            if self.prim not in expand_rule:
-                if all(map(is_integer, self.outs)):
-                    return None
-                raise GradientError(f"{self.prim.name} has no gradient")
             graph = typed(lambda *args: self.prim(*args, **self.attrs), *self.abstracts, name=self.prim.name)
-            return backward_of_graph(graph, wrt, self.seeds)
+            return derived(graph, wrt, self.seeds)
         graph = FuncGraph(f"grad {self.prim.name}")
         args = [graph.add_parameter(f"x{i}", a) for i, a in enumerate(self.abstracts)]
         outs = [graph.add_parameter("out" if not self.several else f"out{i}", a) for i, a in enumerate(self.outs)]
@@ -133,7 +170,93 @@ class Operation:
                     for i in wrt]
             graph.set_outputs([builder.lift(end) for end in ends], make_tuple)
         sources = [("in", i) for i in range(len(args))] + [("out", i) for i in range(len(outs))]
-        return Backward(wrt, self.seeds, sources, optimise(drop_dead_nodes(graph)))
+        return wrt, sources, optimise(drop_dead_nodes(graph))
+
+
+class Derivative:
+    """What the Backwards of an operator for different sizes are copies of.
+
+    wrt, sources, graph : as a Backward is made of them; symbols : those of the sizes, in order
+    """
+
+    def __init__(self, operation, wrt, symbols):
+        with collecting() as assumed:
+            self.wrt, sources, graph = operation.derive(wrt)
+        self.number, self.symbols, self.of_function = next(_numbers), symbols, operation.of_function
+        self.holds = not assumed and symbols_of_graph(graph) <= set(symbols)
+        used = set(graph.outputs).union(*(node.args for node in graph.nodes))
+        saved = graph.parameters[:len(sources)]
+        self.sources = [source for source, p in zip(sources, saved) if p in used]
+        graph.parameters = [p for p in saved if p in used] + graph.parameters[len(sources):]
+        self.graph, self.outs = graph, operation.outs
+
+    def of_sizes(self, operation, env):
+        """The Backward of an operation. env: {Symbol: its size}
+
+        raises : InternalError where the rules gave another type for Symbols
+        """
+        if tuple([map_dims(lambda dim: evaluate(dim, env), out) for out in self.outs]) != tuple(operation.outs):
+            raise InternalError(f"{operation.name} gives {self.outs} for open sizes, and {operation.outs}")
+        return Backward(self.wrt, operation.seeds, self.sources, self.with_sizes(env), self.of_function, self,
+                        tuple([env[s] for s in self.symbols]))
+
+    def with_sizes(self, env):
+        """A copy of the graph. env: {Symbol: int or Dim}"""
+        return with_sizes(self.graph, env, whole=False)
+
+
+class Opening:
+    """A walk over arguments that takes the sizes out, or puts others in their places: `taken` are those that it met.
+
+    given : an iterator of what to put there, or None
+    """
+
+    def __init__(self, given=None):
+        self.given, self.taken = given, []
+
+    def __call__(self, value, least=2):
+        """A value with what is given, or None, for each int in it that may be a size: those from `least` on."""
+        if type(value) in (tuple, list):
+            return type(value)([self(part, least) for part in value])
+        if isinstance(value, AbstractTensor):
+            return AbstractTensor(value.dtype, self(value.shape))
+        if type(value) is not int or value < least:
+            return value
+        self.taken.append(value)
+        return None if self.given is None else next(self.given)
+
+
+def derivative_for(operation, wrt):
+    """(the Derivative that serves these sizes, {Symbol: size}); (None, None) where the signature is the first of its kind, or a
+    rule asks for the numbers. Where a program that runs again is to compute the same there is none."""
+    if config.repeatable or any(not isinstance(size, int) for a in operation.abstracts for size in getattr(a, "shape", ())):
+        return None, None
+    opening = Opening()
+    key, sizes = operation.key(opening), tuple(opening.taken)
+    visits = _families.find((key, wrt)) or _families.put((key, wrt), Visits(), MOST_FAMILIES)
+    made, env = visits.find(sizes)
+    if env is None and len(visits.made) < MOST_PATTERNS:
+        pattern = visits.nearest(sizes)
+        if pattern is not None:
+            made, env = open_derivative(operation, wrt, pattern), fit(pattern, sizes)
+            visits.made.append((pattern, made))
+    visits.enter(sizes)
+    return (None, None) if made is None else (made, env)
+
+
+def open_derivative(operation, wrt, pattern):
+    """The Derivative of an operator for sizes of a pattern; None where its rules do not say it of Symbols."""
+    try:
+        with collecting() as assumed:
+            made = operation.opened(Opening(iter(pattern)))
+        if assumed or made.seeds != operation.seeds:
+            return None
+        found = Derivative(made, wrt, symbols_in(pattern))
+    except InternalError:
+        raise
+    except (MindliteError, UnknownSizeError):
+        return None
+    return found if found.holds else None
 
 
 class GraphOperation:
@@ -198,12 +321,20 @@ class GraphOperation:
         with _lock:
             if wrt not in self.backwards:
                 with Stage("backward", user_location):
-                    self.backwards[wrt] = backward_of_graph(self.graph, wrt, self.seeds)
+                    self.backwards[wrt] = self._build(wrt)
                 emit("backward_graph_build", name=self.name)
         return self.backwards[wrt]
+
+    def _build(self, wrt):
+        return backward_of_graph(self.graph, wrt, self.seeds)
 
 
 def backward_of_graph(graph, wrt, seeds):
     """The Backward of a graph by ad: the gradients only, from parameters and cotangents."""
-    sources = [("in", i) for i in range(len(graph.parameters))]
-    return Backward(wrt, seeds, sources, optimise(gradients_only(graph, wrt, seeds)), of_function=True)
+    wrt, sources, made = derived(graph, wrt, seeds)
+    return Backward(wrt, seeds, sources, made, of_function=True)
+
+
+def derived(graph, wrt, seeds):
+    """(wrt, sources, graph) of the Backward of a graph."""
+    return wrt, [("in", i) for i in range(len(graph.parameters))], optimise(gradients_only(graph, wrt, seeds))

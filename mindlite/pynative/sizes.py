@@ -1,0 +1,82 @@
+"""Sizes that differ between visits become Symbols: one derivative of an operator, and one Flow of a tape, for all lengths.
+
+    visits (4, 5, 256, 20), (4, 9, 256, 36), (4, 7, 256, 28)    ->   4, n, 256, 4 * n         these of (4, 6, 256, 24): n = 6
+
+Places that always had equal numbers share a Symbol, as in signatures of compiled functions; here a place may also be a multiple
+of another one, or differ from it by a number, in all visits. Sizes of 0 and 1 broadcast and vanish: they are no part of a visit.
+"""
+from ..common.dim import Dim, Symbol, evaluate, lone_symbol
+
+MOST_VISITS = 16                                 # that are remembered
+
+
+class Visits:
+    """The tuples of sizes that something was seen with, the patterns that were made of them, and what was made for each."""
+    __slots__ = ("seen", "made")
+
+    def __init__(self):
+        self.seen, self.made = [], []            # made: [(pattern, what was made for it)]
+
+    def enter(self, sizes):
+        """These sizes were there."""
+        if sizes not in self.seen and len(self.seen) < MOST_VISITS:
+            self.seen.append(sizes)
+
+    def find(self, sizes):
+        """(what was made for a pattern that these sizes fit, {Symbol: size}); (None, None)"""
+        for pattern, made in self.made:
+            env = fit(pattern, sizes)
+            if env is not None:
+                return made, env
+        return None, None
+
+    def pattern(self):
+        """What all visits have in common: an int or Dim for each place."""
+        return common(self.seen)
+
+    def nearest(self, sizes):
+        """What sizes have in common with the earlier visit that leaves the fewest of them open; None if there is none."""
+        patterns = [common((seen, sizes)) for seen in self.seen if seen != sizes]
+        return min(patterns, key=lambda p: (len(symbols_in(p)), sum(isinstance(size, Dim) for size in p)), default=None)
+
+
+def symbols_in(pattern):
+    """The Symbols of a pattern, in order."""
+    return tuple(dict.fromkeys([s for s in map(lone_symbol, pattern) if s is not None]))
+
+
+def common(visits):
+    """An int for each place at which visits are equal, else a Dim; one that stands in a relation to others is made of them."""
+    made: dict = {}
+    bases: list = []                             # (column, Dim)
+    for column in sorted(set(zip(*visits))):
+        if len(set(column)) == 1:
+            made[column] = column[0]
+            continue
+        related = [size for base in (*bases, *products(bases)) if (size := relation(column, *base)) is not None]
+        made[column] = related[0] if related else Symbol(lo=2).dim
+        if not related:
+            bases.append((column, made[column]))
+    return tuple([made[column] for column in zip(*visits)])
+
+
+def products(bases):
+    """The products of two of these (column, Dim)."""
+    return [(tuple([m * n for m, n in zip(a, b)]), d * e) for i, (a, d) in enumerate(bases) for b, e in bases[i:]]
+
+
+def relation(column, base, dim):
+    """c * dim, or dim + c, where a column of numbers is that of the base; None where it is neither."""
+    if all(n % b == 0 for n, b in zip(column, base)) and len({n // b for n, b in zip(column, base)}) == 1:
+        return column[0] // base[0] * dim
+    return dim + (column[0] - base[0]) if len({n - b for n, b in zip(column, base)}) == 1 else None
+
+
+def fit(pattern, sizes):
+    """{Symbol: size} where the sizes are those of the pattern, else None."""
+    env: dict = {}
+    for size, n in zip(pattern, sizes):
+        symbol = lone_symbol(size)
+        if n != (size if symbol is None and not isinstance(size, Dim) else env.setdefault(symbol, n) if symbol else n):
+            return None
+    return env if all(evaluate(size, env) == n for size, n in zip(pattern, sizes)) else None

@@ -1,0 +1,239 @@
+"""Sizes that differ between visits: one derivative and one compile for all lengths, with the gradients of a walk."""
+import sys
+import pathlib
+
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Tensor, nn, ops
+from mindlite.common.config import config
+from mindlite.common.dim import Dim, Symbol, evaluate
+from mindlite.common.errors import InternalError
+from mindlite.common.events import counting
+from mindlite.mindir.builder import constant
+from mindlite.mindir.evaluate import run
+from mindlite.mindir.primitive import find_primitive, infer_rule
+from mindlite.pynative import backward, operation
+from mindlite.pynative.kernels import single_node
+from mindlite.pynative.sizes import MOST_VISITS, Visits, common, fit, symbols_in
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "ops"))
+from samples import SAMPLES  # noqa: E402
+sys.path.pop(0)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """What is compiled is there at once, and nothing was seen before (sizes here are in no other test: plans are kept)."""
+    before = config.compile_beside
+    config.set(compile_beside=False)
+    monkeypatch.setattr(backward, "_structures", backward.Structures())
+    monkeypatch.setattr(operation, "_families", operation.Recent())
+    yield
+    config.set(compile_beside=before)
+
+
+def tensor(*shape, seed=0):
+    return Tensor(np.random.default_rng(seed).uniform(0.2, 1.5, shape).astype(np.float32))
+
+
+def walked(function, *args):
+    """function(*args), no tape of which is walked as a compiled Flow."""
+    before = backward.Kind.pays
+    structures, backward._structures = backward._structures, backward.Structures()
+    backward.Kind.pays = lambda self, entries: False
+    try:
+        return function(*args)
+    finally:
+        backward.Kind.pays = before
+        backward._structures = structures
+
+
+# ---------------------------------------------------------------- patterns
+
+def test_equal_sizes_multiples_products_and_distances_are_found():
+    pattern = common([(4, 5, 256, 20, 6, 25, 5), (4, 9, 256, 36, 10, 81, 9), (4, 7, 256, 28, 8, 49, 7)])
+    n = pattern[1]
+    assert isinstance(n, Dim) and pattern == (4, n, 256, n * 4, n + 1, n * n, n) and len(symbols_in(pattern)) == 1
+    env = fit(pattern, (4, 11, 256, 44, 12, 121, 11))
+    assert [evaluate(size, env) for size in pattern] == [4, 11, 256, 44, 12, 121, 11]
+
+
+def test_sizes_that_only_seemed_to_be_in_a_relation_do_not_fit():
+    pattern = common([(5, 10), (9, 18)])
+    assert len(symbols_in(pattern)) == 1
+    assert fit(pattern, (7, 13)) is None
+    assert len(symbols_in(common([(5, 10), (9, 18), (7, 13)]))) == 2
+
+
+def test_visits_are_bounded_and_the_nearest_one_leaves_the_fewest_sizes_open():
+    visits = Visits()
+    for n in range(2, 100):
+        visits.enter((n, 3 * n))
+    assert len(visits.seen) == MOST_VISITS
+    mixed = Visits()
+    for sizes in ((4, 9, 36), (9, 4, 36), (4, 5, 20)):
+        mixed.enter(sizes)
+    pattern = mixed.nearest((4, 7, 28))
+    assert pattern[0] == 4 and len(symbols_in(pattern)) == 1
+    assert Visits().nearest((3,)) is None
+
+
+# ---------------------------------------------------------------- derivatives
+
+def opened(operation_, wrt):
+    """(the Derivative of an Operation with a Symbol for each number among its sizes, {Symbol: number}), None for none."""
+    taking, symbols = operation.Opening(), {}
+    operation_.key(taking)
+    pattern = tuple([symbols.setdefault(n, Symbol(lo=2)).dim for n in taking.taken])
+    return operation.open_derivative(operation_, wrt, pattern), {symbol: n for n, symbol in symbols.items()}
+
+
+def test_every_operator_has_the_same_derivative_for_open_sizes():
+    compared, seen = 0, set()
+    for name, rows in SAMPLES.items():
+        prim = find_primitive(name)
+        if prim.traits & {"effect", "random", "dynamic"}:
+            continue
+        for args, attrs in rows:
+            args, attrs = prim.prepared(args, dict(attrs))
+            abstracts = tuple([constant(a).abstract for a in args])
+            made = operation.Operation(prim, abstracts, attrs, infer_rule[prim](*abstracts, **attrs))
+            wrt = tuple([i for i, a in enumerate(abstracts) if getattr(getattr(a, "dtype", None), "is_float", False)])
+            if not wrt or not made.differentiable:
+                continue
+            derivative, env = opened(made, wrt)
+            if derivative is None:
+                continue
+            own = operation.Backward(*[(w, made.seeds, s, g) for w, s, g in [made.derive(wrt)]][0])
+            copy = derivative.of_sizes(made, env)
+            outs = run(single_node(made), *args)
+            draw = np.random.default_rng(0)
+            douts = [draw.normal(size=outs[i].shape).astype(outs[i].dtype) for i in made.seeds]
+
+            def gradients(backward_):
+                return run(backward_.graph, *[args[i] if kind == "in" else outs[i] for kind, i in backward_.saved], *douts)
+            assert own.wrt == copy.wrt, name
+            for have, want in zip(gradients(copy), gradients(own)):
+                np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=1e-5, atol=1e-6,
+                                           err_msg=name)
+            compared += 1
+            seen.add(name)
+    assert len(seen) > 100 and compared > 150
+
+
+def test_one_derivative_serves_all_sizes(at_once):
+    for n in (5, 9, 7, 30, 12):
+        with counting() as count:
+            ms.grad(lambda x: (ops.softmax(x * 1.25, -1) * x).sum())(tensor(3, n, 87))
+    assert count["backward_graph_build"]                     # a copy for these sizes
+    assert all(len(visits.made) <= 1 for visits in operation._families.values())
+    assert any(visits.made for visits in operation._families.values())
+
+
+def test_a_type_that_a_rule_gives_for_symbols_only_is_a_fault(at_once, monkeypatch):
+    grad = ms.grad(lambda x: ops.atan(x).sum())
+    grad(tensor(5, 89)), grad(tensor(9, 89))
+    of_sizes = operation.Derivative.of_sizes
+
+    def other(self, made, env):
+        self.outs = tuple([type(out)(out.dtype, (*out.shape, 2)) for out in self.outs])
+        return of_sizes(self, made, env)
+    monkeypatch.setattr(operation.Derivative, "of_sizes", other)
+    with pytest.raises(InternalError, match="for open sizes"):
+        grad(tensor(7, 89))
+
+
+# ---------------------------------------------------------------- tapes
+
+class Encoder(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(44, 2, 58, dropout=0.0, batch_first=True)
+
+    def construct(self, x):
+        return (self.layer(x) ** 2).mean()
+
+
+def test_lengths_share_a_compile_and_have_the_gradients_of_a_walk(at_once):
+    net = Encoder()
+    grad = ms.value_and_grad(net, 0, net.trainable_params())
+    steps = [tensor(2, n, 44, seed=n) for n in (5, 9, 7, 20, 12, 3, 31, 17, 6, 8)]
+    wanted = [walked(grad, x) for x in steps]
+    for x in steps[:4]:                                      # eager plans of the operators change the structure
+        for _ in range(3):
+            grad(x)
+    with counting() as count:
+        found = [grad(x) for x in steps[::-1]][::-1]
+    assert count["backward_flow_build"] <= 2
+    for (loss, (of_x, of_weights)), (loss_, (of_x_, of_weights_)) in zip(found, wanted):
+        np.testing.assert_allclose(loss.asnumpy(), loss_.asnumpy(), rtol=1e-5)
+        for have, want in zip((of_x, *of_weights), (of_x_, *of_weights_)):
+            np.testing.assert_allclose(have.asnumpy(), want.asnumpy(), rtol=2e-4, atol=1e-5)
+    patterns = [pattern for kind in backward._structures.kinds.values() for pattern, flow in kind.visits.made if flow]
+    assert any(isinstance(size, Dim) for pattern in patterns for size in pattern)
+
+
+def test_cotangents_of_other_sizes_share_a_compile(at_once):
+    def of(x, dout):
+        return ms.vjp(lambda a: ops.tanh(a * 0.75) * a, x)[1](dout)[0].asnumpy()
+    built = 0
+    for n in (4, 6, 9, 13, 2, 25):
+        x, dout = tensor(n, 83), tensor(n, 83, seed=1)
+        with counting() as count:
+            found = of(x, dout)
+        built += count["backward_flow_build"]
+        np.testing.assert_allclose(found, walked(of, x, dout), rtol=1e-5)
+    assert built == 1
+
+
+def test_a_size_that_only_seemed_to_be_twice_another_one(at_once):
+    def loss(a, b):
+        return (ops.exp(a * 0.5).sum() * ops.tanh(b).sum())
+    grad = ms.grad(loss, (0, 1))
+    for n, m in ((5, 10), (9, 18), (7, 13), (6, 11), (4, 30), (8, 16)):
+        args = tensor(n, 85), tensor(m, 85, seed=1)
+        for have, want in zip(grad(*args), walked(grad, *args)):
+            np.testing.assert_allclose(have.asnumpy(), want.asnumpy(), rtol=1e-5)
+
+
+def test_second_derivatives_and_hooks_at_lengths_that_change(at_once):
+    seen = []
+
+    def f(x):
+        h = ops.tanh(x * 0.5)
+        h.register_hook(lambda dout: seen.append(dout.shape))
+        return (h * h * x).sum()
+    second = ms.grad(lambda x: (ms.grad(f)(x) ** 2).sum())
+    plain = ms.grad(lambda x: (ms.grad(lambda a: (ops.sin(a) * a).sum())(x) ** 2).sum())
+    for n in (4, 7, 5, 9, 12):
+        x = tensor(n, 83)
+        seen.clear()
+        first = ms.grad(f)(x).asnumpy()
+        assert seen == [(n, 83)]
+        np.testing.assert_allclose(first, walked(ms.grad(f), x).asnumpy(), rtol=1e-5)
+        for derived in (second, plain):
+            np.testing.assert_allclose(derived(x).asnumpy(), walked(derived, x).asnumpy(), rtol=1e-4)
+
+
+def test_what_was_saved_and_then_changed_keeps_its_old_value_at_all_lengths(at_once):
+    def f(x):
+        h = x * 2.0
+        y = (ops.exp(h) * h).sum()
+        h += 1.0
+        return y
+    for n in (4, 7, 5, 9):
+        x = tensor(n, 83)
+        np.testing.assert_allclose(ms.grad(f)(x).asnumpy(), 2 * np.exp(2 * x.asnumpy()) * (1 + 2 * x.asnumpy()), rtol=1e-5)
+
+
+def test_a_program_that_runs_again_has_derivatives_of_its_own(at_once):
+    before = config.repeatable
+    config.set(repeatable=True)
+    try:
+        for n in (5, 9, 7):
+            ms.grad(lambda x: ops.erf(x).sum())(tensor(n, 83))
+    finally:
+        config.set(repeatable=before)
+    assert not operation._families
