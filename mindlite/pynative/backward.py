@@ -54,7 +54,7 @@ PARTS = "operation by operation: ranks have parts of what was saved"
 CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
-PAYS = 0.25                                      # compile once walking has taken this share of what compiling will take
+PAYS = 0.5                                       # compile once walking has taken this share of what compiling will take
 _lock = new_lock()
 
 
@@ -251,14 +251,15 @@ class Kind:
     seconds : what walks have taken since the last Flow was ordered       order : (the pattern, the Order of its Flow) or None
     """
     __slots__ = ("seconds", "order", "visits")
-    of_an_entry: ClassVar[float] = 5e-3                      # seconds of compiling, by what was compiled last
+    of_a_node: ClassVar[float] = 2.5e-3                      # seconds of compiling, by what was compiled last
 
     def __init__(self):
         self.seconds, self.order, self.visits = 0.0, None, Visits()
 
-    def pays(self, entries):
+    def pays(self, live):
         """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where only counts decide."""
-        return config.repeatable or not config.compile_beside or self.seconds >= PAYS * entries * Kind.of_an_entry
+        return config.repeatable or not config.compile_beside or (
+            self.seconds >= PAYS * Kind.of_a_node * sum([len(entry.backward.graph.nodes) for entry in live]))
 
     def considered(self, sizes, live, make):
         """(how structures of these sizes run, their Use or None). make: pattern -> Recipe, to order what is worth it"""
@@ -266,7 +267,7 @@ class Kind:
         if flow is not None:
             return REUSED, Use(flow, env, live)
         if self.order is None:
-            if env is not None or len(self.visits.made) >= MOST_FLOWS or not self.pays(len(live)):
+            if env is not None or len(self.visits.made) >= MOST_FLOWS or not self.pays(live):
                 return SELDOM, None
             pattern = tuple(sizes) if config.repeatable else self.visits.pattern()
             self.order, self.seconds = (pattern, compile_beside(make(pattern).compile)), 0.0
@@ -369,7 +370,7 @@ class Recipe:
 
     def compile(self):
         """(the Flow, how many nodes it has); (None, 0) where the sizes cannot be open."""
-        start = time.perf_counter()
+        start = time.thread_time()
         with Stage("backward", user_location):
             graph, flows_to, symbols = self.write_open() if self.is_open else (*self.write(self.graphs()), [])
             if graph is None:
@@ -378,7 +379,8 @@ class Recipe:
             operation = GraphOperation(graph)
             if self.is_here:
                 operation.compile()                          # elsewhere it is, whenever it runs
-        Kind.of_an_entry = (Kind.of_an_entry + (time.perf_counter() - start) / max(1, len(self.entries))) / 2
+        nodes_before = sum([len(backward.graph.nodes) for backward, *_ in self.entries])
+        Kind.of_a_node = (Kind.of_a_node + (time.thread_time() - start) / max(1, nodes_before)) / 2
         return Flow(operation, flows_to, symbols), nodes
 
     def graphs(self):

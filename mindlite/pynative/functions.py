@@ -35,7 +35,7 @@ from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signat
 from .views import view_maker
 
 TOP = native.FORMS["TOP_OF_FUNCTIONS"]
-MOST_SEEN = 2048                                 # signatures of a function that are remembered
+MOST_SEEN = 1 << 14                              # signatures of a function that are remembered
 ABOVE_AXES = 9                                   # a number of an argument that is less may be that of an axis
 MOST_CONSTANTS = 1 << 12                         # elements of arrays that a graph holds
 _lock = new_lock()

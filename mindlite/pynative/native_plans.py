@@ -78,7 +78,7 @@ def _hash_of(args, total, tensors):
         else:
             mixed = _hash_leaf(mixed, value, tensors)
         i += 1
-    return mixed | 1
+    return mixed * 2 + 1
 
 
 def _fit_leaf(key, value):

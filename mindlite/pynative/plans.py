@@ -176,7 +176,7 @@ class Signature:
         mixed = self.parts[0]
         for part in self.parts[1:]:
             mixed = mixed * 31 + part & _WORD
-        return (((mixed | 1) * 31 + self.mask) * native.FORMS["SPREAD"] & _WORD) >> top
+        return (((mixed * 2 + 1) * 31 + self.mask) * native.FORMS["SPREAD"] & _WORD) >> top
 
     def head(self, function, backward, record, hot):
         """The words of a plan of this signature, with no kernel."""

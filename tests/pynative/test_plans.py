@@ -210,3 +210,11 @@ def test_two_compilations_have_pauses_between_them(monkeypatch):
     for _ in range(OFTEN):
         ops.log_softmax(x, 1)
     assert not made
+
+
+@pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
+def test_neighbouring_numbers_have_places_of_their_own():
+    x, slots = Tensor(np.zeros((40, 3), np.float32)), set()
+    for t in range(32):
+        slots.add(plans.Signature((x, t), {}).slot(native.FORMS["TOP_OF_FUNCTIONS"]))
+    assert len(slots) >= 30

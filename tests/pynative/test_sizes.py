@@ -42,7 +42,7 @@ def walked(function, *args):
     """function(*args), no tape of which is walked as a compiled Flow."""
     before = backward.Kind.pays
     structures, backward._structures = backward._structures, backward.Structures()
-    backward.Kind.pays = lambda self, entries: False
+    backward.Kind.pays = lambda self, live: False
     try:
         return function(*args)
     finally:
