@@ -291,6 +291,11 @@ class Structures(OrderedDict):
         super().__init__()
         self.kinds = Recent()
 
+    def clear(self):
+        """Forget all, the kinds too."""
+        super().clear()
+        self.kinds.clear()
+
     def use(self, key):
         """The Use of a structure, which becomes the latest, or None."""
         with _lock:

@@ -291,6 +291,39 @@ class Walk:
         return [np.asarray(value) if isinstance(value, np.generic) else value]
 
 
+class ImprovingWalk(Walk):
+    """A Walk that is compiled beside the run once it has taken as long as that will (Karlin et al. 1988): a part of tapes that
+    comes again and again, as the step of a loop does."""
+    OF_A_NODE: ClassVar[float] = 2.5e-3                      # seconds of compiling
+    SEVERAL: ClassVar[int] = 6                               # nodes: NumPy does fewer before a call of a Flow has begun
+
+    def __init__(self, graph, operation_class):
+        super().__init__(graph, operation_class)
+        self.graph, self.seconds, self.order = graph, 0.0, None
+
+    def run(self, arrays):
+        """The outputs, a list of ndarrays and numbers."""
+        if self.order is not None and self.order.is_ready:
+            return self.order.result().run(arrays)
+        start = time.thread_time()
+        outs = super().run(arrays)
+        self.seconds += time.thread_time() - start
+        if self.order is None and self.seconds >= self.OF_A_NODE * len(self.graph.nodes):
+            self.order = compile_beside(self.compile)
+        return outs
+
+    def compile(self):
+        """The graph as a Compiled one."""
+        with Stage("backward", user_location):
+            return Compiled(self.graph)
+
+
+def walk_of(graph, operation_class):
+    """The Walk of a graph; one that improves itself where it has several steps and nothing depends on when that is."""
+    several = len(graph.nodes) >= ImprovingWalk.SEVERAL and config.compile_beside and not config.repeatable
+    return (ImprovingWalk if several else Walk)(graph, operation_class)
+
+
 def _tuple(*values):
     return values
 

@@ -35,7 +35,7 @@ from ..mindir.inline import clone, drop_dead_nodes, symbols_of_graph, symbols_us
 from ..mindir.primitive import bprop_rule, expand_rule, infer_rule
 from ..ops.basic import cast
 from ..optim import optimise
-from .kernels import Compiled, Walk, can_walk
+from .kernels import Compiled, can_walk, walk_of
 from .local_program import LocalProgram, program_key
 from .sizes import Visits, fit, symbols_in
 from collections.abc import Callable
@@ -282,7 +282,7 @@ class GraphOperation:
             return self.run_elsewhere(arrays)
         if self.runner is None:
             with Stage("backward", user_location):
-                self.runner = Walk(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
+                self.runner = walk_of(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
 
     def run_sharded(self, arrays):

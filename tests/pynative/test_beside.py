@@ -10,7 +10,8 @@ import mindlite as ms
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError
-from mindlite.pynative import backward, beside, kernels, native, plans
+from mindlite.mindir.builder import tensor_type, typed
+from mindlite.pynative import backward, beside, kernels, native, operation, plans
 
 _rng = np.random.default_rng(5)
 
@@ -199,3 +200,37 @@ def test_a_parameter_that_is_trained_is_read_as_it_is_when_the_flow_runs(in_the_
         y = x.asnumpy() @ w.asnumpy()
         np.testing.assert_allclose(derive(x).asnumpy(), 2 * y @ w.asnumpy().T, rtol=1e-4, atol=1e-4)
         beside.compiler.wait()
+
+
+def long_chain():
+    """The typed graph of several operators, and an argument for it."""
+    def function(x):
+        for _ in range(4):
+            x = ops.tanh(x) * ops.exp(x * 0.125)
+        return x
+    return typed(function, tensor_type(tensor(3, 47))), tensor(3, 47).array
+
+
+def test_a_part_of_tapes_that_comes_again_and_again_is_compiled_once_it_has_taken_as_long_as_that(in_the_thread, monkeypatch):
+    graph, x = long_chain()
+    repeated = operation.GraphOperation(graph)
+    wanted, = repeated.run([x])
+    assert repeated.runner.order is None                     # one walk is no reason
+    monkeypatch.setattr(kernels.ImprovingWalk, "OF_A_NODE", 0.0)
+    repeated.run([x])
+    beside.compiler.wait()
+    assert isinstance(repeated.runner.order.result(), kernels.Compiled)
+    np.testing.assert_allclose(repeated.run([x])[0], wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("switch", [{"compile_beside": False}, {"repeatable": True}])
+def test_no_part_of_a_tape_is_compiled_by_the_clock_where_only_counts_decide(switch):
+    before = {name: getattr(config, name) for name in switch}
+    config.set(**switch)
+    try:
+        graph, x = long_chain()
+        walked = operation.GraphOperation(graph)
+        walked.run([x])
+        assert type(walked.runner) is kernels.Walk
+    finally:
+        config.set(**before)
