@@ -19,7 +19,7 @@ from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import Uniform, initializer
 from ...common.tensor import Parameter, Tensor
-from ...mindir.primitive import planned
+from ...ops.gates import gru_gates, lstm_gates
 from ..cell import Cell
 from .basic import flag, positive_int
 
@@ -34,29 +34,13 @@ def _rnn_relu_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> 
     return h, (h,)
 
 
-@planned
-def _lstm_gates(gates: Tensor, hidden: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    i, f, g, o = ops.chunk(gates + hidden, 4, -1)
-    c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g)
-    return ops.sigmoid(o) * ops.tanh(c), c
-
-
 def _lstm_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
-    h, c = _lstm_gates(gates, hidden, state[1])
+    h, c = lstm_gates(gates, hidden, state[1])
     return h, (h, c)
 
 
-@planned
-def _gru_gates(gates: Tensor, hidden: Tensor, h: Tensor) -> Tensor:
-    r, z, n = ops.chunk(gates, 3, -1)
-    hidden_r, hidden_z, hidden_n = ops.chunk(hidden, 3, -1)
-    n = ops.tanh(n + ops.sigmoid(r + hidden_r) * hidden_n)
-    z = ops.sigmoid(z + hidden_z)
-    return n + z * (h - n)
-
-
 def _gru_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
-    h = _gru_gates(gates, hidden, state[0])
+    h = gru_gates(gates, hidden, state[0])
     return h, (h,)
 
 
