@@ -78,5 +78,6 @@ def check(steps, n, m, machine, dtype):
             np.testing.assert_array_equal(got, expected)
         else:
             np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-5 * max(1.0, float(np.abs(expected).max())))
-    text = ptx(kernel_text([nvptx.emit(nest)]), "sm_90")
-    assert ".local" not in text and ".extern" not in text
+    for architecture in ("sm_80", "sm_90", "sm_100"):
+        text = ptx(kernel_text([nvptx.emit(nest)]), architecture)
+        assert f".target {architecture}" in text and ".local" not in text and ".extern" not in text
