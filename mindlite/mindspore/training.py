@@ -168,7 +168,7 @@ def get_parameter_redundancy(layout_obj: Any, initial_rank: int | None = None) -
         parts = ranks.transpose(*cut, *left).reshape(-1, int(np.prod([matrix[axis] for axis in left], dtype=int)))
         groups = [tuple(part.tolist()) for part in parts]
         if len(more) > 3 and more[3]:
-            shards = get_group_size(more[3])
+            shards = get_group_size(more[3]) if get_group_size() > 1 else 1
             groups = [group[number::shards] for group in groups if len(group) % shards == 0 for number in range(shards)]
         found[name] = tuple(groups)
     return found

@@ -30,6 +30,11 @@ class Buffer(Tensor):
         super().__init__(input_data)
 
 
+def _is_unnamed(param: Parameter) -> bool:
+    """True for a Parameter whose name nobody has chosen; one in a list is called Parameter#<number>."""
+    return param.name == "Parameter" or param.name.startswith("Parameter#")
+
+
 class Registry:
     """The attributes of a Cell, and the walks over everything below it."""
 
@@ -102,9 +107,12 @@ class Registry:
         self.__dict__[name] = value
         if type(value) in (list, tuple, dict):
             self._note_hidden_cells(name, value)
+            for item in value.values() if isinstance(value, dict) else value:
+                if isinstance(item, Parameter) and item.name == "Parameter":
+                    item.name = f"Parameter#{item.key}"      # it is no Parameter of the Cell, and has a name of its own
         if isinstance(value, ParameterTuple):
             for number, param in enumerate(value):
-                if param.name == "Parameter":
+                if _is_unnamed(param):
                     param.name = f"{name}.{number}"
                 self._params[param.name] = param
 
@@ -168,7 +176,7 @@ class Registry:
             raise ArgumentError(f"{type(self).__name__}: {param_name!r} is a Parameter, not {type(param).__name__}")
         self._cells.pop(param_name, None)
         self._buffers.pop(param_name, None)
-        if param.name == "Parameter":
+        if _is_unnamed(param):
             param.name = param_name
         self._params[param_name] = self.__dict__[param_name] = param
         self._touch()

@@ -120,6 +120,8 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: Any, integrated_save: bool = 
     appended = {name: value.get_state() if hasattr(value, "get_state") else value
                 for name, value in (append_dict or {}).items()}
     for name, value in [*tensors_of(save_obj), *appended.items()]:
+        if not isinstance(name, str):
+            raise ArgumentError(f"save_checkpoint: a name is a string, not {name!r}")
         if choice_func is not None and name not in appended and not choice_func(name):
             continue
         if not isinstance(value, (Tensor, np.ndarray, bool, int, float, str)):
@@ -188,6 +190,10 @@ def tensors_of(save_obj: Any) -> list[tuple[str, Any]]:
     if isinstance(save_obj, list) and all(isinstance(p, Parameter) for p in save_obj):
         return [(parameter.name, parameter) for parameter in save_obj]
     if isinstance(save_obj, list) and all(isinstance(d, dict) and {"name", "data"} <= d.keys() for d in save_obj):
+        for given in save_obj:
+            if not isinstance(given["data"], (Tensor, np.ndarray, str)):
+                raise ArgumentError(f"save_checkpoint: the data of {given['name']!r} is a {type(given['data']).__name__}, "
+                                    "no Tensor or string")
         return [(d["name"], d["data"]) for d in save_obj]
     raise ArgumentError("save_checkpoint: takes a Cell, a dict of Tensors, or a list of Parameters or {'name': .., 'data': ..}, "
                         f"not {type(save_obj).__name__}")

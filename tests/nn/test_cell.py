@@ -127,6 +127,21 @@ def test_inserting_by_name_checks_the_name_and_the_kind():
     assert "a.b" in net.parameters_dict()
 
 
+def test_parameters_in_a_list_that_have_no_names_get_distinct_ones():
+    class Held(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.several = [Parameter(Tensor([n])) for n in range(2)] + [Parameter(Tensor([2]), name="mine")]
+            self.named = {"a": Parameter(Tensor([3]))}
+
+    cell = Held()
+    names = [param.name for param in (*cell.several, cell.named["a"])]
+    assert len(set(names)) == 4 and names[2] == "mine" and names[0].startswith("Parameter#")
+    assert list(cell.get_parameters()) == []
+    cell.first = cell.several[0]
+    assert [param.name for param in cell.get_parameters()] == ["first"]
+
+
 def test_a_shared_cell_and_a_shared_parameter_are_listed_once():
     net = nn.Cell()
     net.a = nn.Dense(2, 2)

@@ -244,3 +244,10 @@ def test_files_are_made_of_one_format_in_the_other():
             ms.train.ckpt_to_safetensors(*wrong)
     with pytest.raises(ValueRangeError, match="matches"):
         ms.train.ckpt_to_safetensors("in", file_name_regex="other")
+
+
+@pytest.mark.parametrize("given", [{12: Tensor([1.0])}, [{"name": 12, "data": Tensor([1.0])}], [{"name": "a", "data": 12}]])
+def test_what_is_no_tensor_by_name_is_refused_before_a_file_is_written(tmp_path, given):
+    with pytest.raises(TypeError, match="save_checkpoint"):
+        ms.save_checkpoint(given, str(tmp_path / "a.ckpt"))
+    assert not list(tmp_path.iterdir())
