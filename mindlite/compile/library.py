@@ -20,7 +20,7 @@ from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
-from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
+from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence, running_max, running_min
 from ..ops.sort import masked_put, masked_select, nonzero_indices, topk_along
 from .flow import Registers
 from .lowering import Lowering, Made, lowers
@@ -256,6 +256,20 @@ def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
     ways = [int(node.attrs.get(name, False)) for name in ("exclusive", "reverse")]
     lowering.call_kernel(kernel, [*args, out], [n, inner, *ways], node, extent=product(x.shape[:axis]) * inner, cost=4 * n)
+    return True
+
+
+RUNNING: dict[Primitive, str] = {running_max: "max", running_min: "min"}
+
+
+@library(*RUNNING, kernel="running")
+def lower_running(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
+    x, axis = node.args[0].abstract, node.attrs["axis"]
+    kernel = lowering.library_kernel("running", dtype=x.dtype, kind=RUNNING[node.fn]) if x.shape else None
+    if kernel is None:
+        return False
+    inner, n = product(x.shape[axis + 1:]), x.shape[axis]
+    lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner, cost=6 * n)
     return True
 
 

@@ -6,7 +6,7 @@ import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.backend.launcher import set_threads
 from mindlite.mindir.primitive import eval_rule
-from mindlite.ops.scan import cumulative_product, cumulative_sum, linear_recurrence
+from mindlite.ops.scan import cumulative_product, cumulative_sum, linear_recurrence, running_max, running_min
 
 SHAPES = [((7,), 0), ((1,), 0), ((0,), 0), ((5, 0), 0), ((0, 5), 1), ((33, 600), 1), ((600, 33), 0), ((3, 50, 130), 1),
           ((2, 3, 4), 2), ((300, 70), 1)]
@@ -43,6 +43,24 @@ def test_recurrences_have_the_bits_of_numpy(dtype, reverse):
         wanted = eval_rule[linear_recurrence](a, d, axis=axis, reverse=reverse)
         compiled = ms.jit(lambda a, d: linear_recurrence(a, d, axis=axis, reverse=reverse), fullgraph=True)
         np.testing.assert_array_equal(compiled(Tensor(a), Tensor(d)).asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "int8"])
+@pytest.mark.parametrize("prim", [running_max, running_min], ids=lambda p: p.name)
+def test_running_extrema_are_numpys_with_the_last_of_equals_and_nan(prim, dtype):
+    for shape, axis in SHAPES:
+        x = np.round(numbers(shape, dtype) * 4).astype(dtype) + np.array(0, dtype)
+        if x.size > 10 and dtype.startswith("float"):
+            x.reshape(-1)[::7], x.reshape(-1)[3] = np.nan, -np.inf
+            x[x == 0] = 0                                    # which of two zeros is the larger one nobody says
+        wanted = eval_rule[prim](x, axis=axis)
+
+        def scan(x):
+            return prim(x, axis=axis)
+        for f in (scan, ms.jit(scan, fullgraph=True)):
+            for found, want in zip(f(Tensor(x)), wanted):
+                assert found.asnumpy().dtype == want.dtype
+                np.testing.assert_array_equal(found.asnumpy(), want)
 
 
 def test_minus_zero_stays():

@@ -18,7 +18,7 @@ MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_ker
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),
           "elements_add": (scatter, "elements_add_kernel"), "topk": (selection, "topk_kernel"),
-          "scan": (scan, "scan_kernel"), "selected": (selected, "selected_kernel")}
+          "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish="", target=None):
@@ -31,8 +31,8 @@ def library_kernel(name, target=None, **facts):
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
              panels.panel_matmul_kernel, pooling.pool2d_kernel, scatter.index_add_kernel, scatter.elements_add_kernel,
-             scan.scan_kernel, selected.selected_kernel and selection.topk_kernel; they document the args. conv2d_plan says which
-             parts a convolution has
+             scan.scan_kernel, scan.running_kernel, selected.selected_kernel and selection.topk_kernel; they document the args.
+             conv2d_plan says which parts a convolution has
     target : the Target that it is written for, by default the current one
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
@@ -108,5 +108,10 @@ def _running(dtype):
     return "four lines side by side, or vectors of columns" if scan.has_scan(dtype) else f"no running sums of {dtype.name} here"
 
 
+def _extrema(dtype):
+    return "a line after the other, or vectors of columns" if scan.has_running(dtype) else f"no running extrema of {dtype.name}"
+
+
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
-           "elements_add": _sums, "topk": _best, "scan": _running, "selected": _chosen}
+           "elements_add": _sums, "topk": _best, "scan": _running, "running": _extrema,
+           "selected": _chosen}

@@ -1,4 +1,4 @@
-"""Running sums, running products and linear recurrences along an axis: NumPy's order of operations, so NumPy's bits.
+"""Running sums, products and extrema and linear recurrences along an axis: NumPy's order of operations, so NumPy's bits.
 
     sum        out[p] = out[p - 1] + x[p]          product   out[p] = out[p - 1] * x[p]
     recurrence out[p] = d[p] + a[p] * out[p - 1]   p counts from the end where `reverse` is set
@@ -6,11 +6,12 @@
 One addition waits for the one before it. So four lines of a contiguous axis go side by side, and along another axis the
 loop over its columns is inside, where neighbours make a vector.
 """
-from ...common.dtype import dtype as to_dtype
+from ...common.dtype import dtype as to_dtype, int64
 from ..target import current
 from .native import I64, compute_type, kernel_of, kernel_writer
 
 KINDS = ("sum", "product", "recurrence")
+EXTREMA = ("max", "min")
 DTYPES = ("float32", "float64", "int32", "int64")
 
 
@@ -89,3 +90,54 @@ def write_scan(f, dtype, kind):
                 before, target_row = (out.at(table + position(p + exclusive - back) * inner) for back in (1, 0))
                 with f.loop(left, right) as c:
                     target_row[c] = further(before[c], read + c)
+
+
+def running_kernel(dtype, kind, target=None):
+    """The kernel of a running extremum, one of EXTREMA; None for a dtype of which there is none.
+
+    args : [x[outer, n, inner], values[outer, n, inner], indices int64[outer, n, inner], n, inner]
+    [begin, end) : lines, of which there are outer * inner
+    """
+    return kernel_of(write_running, to_dtype(dtype), kind, target=target or current()) if has_running(dtype) else None
+
+
+def has_running(dtype):
+    """Whether there are running extrema for `dtype`."""
+    return has_scan(dtype) or to_dtype(dtype).name in ("float16", "bfloat16")
+
+
+@kernel_writer(lambda dtype, kind: f"running_{kind}_{dtype.short}")
+def write_running(f, dtype, kind):
+    """The kernel. The value that was there stays where the new one is no better, so a NaN stays; the index is that of the last
+    element which is the value, or a NaN."""
+    x, values, indices = (f.array(of, f.arg(i)) for i, of in enumerate((dtype, dtype, int64)))
+    n, inner = f.arg(3), f.arg(4)
+
+    def further(value, before, index, p):
+        better = value > before if kind == "max" else value < before
+        is_nan = value.differs(value)
+        made = f.select(better | is_nan, value, before)
+        return made, f.select(value.equals(made) | is_nan, p, index)
+
+    with f.when((n > 0) & (f.end > f.begin)), f.choose(inner.equals(1)) as (rows, columns):
+        with rows, f.loop(f.begin, f.end) as line:
+            first = line * n
+            value, index = f.variable(compute_type(dtype), 0), f.variable(I64, 0)
+            value.set(x[first])
+            index.set(0)
+            values[first], indices[first] = x[first], f.number(I64, 0)
+            with f.loop(1, n) as p:
+                made, where = further(x[first + p], value.get(), index.get(), p)
+                value.set(made)
+                index.set(where)
+                values[first + p], indices[first + p] = made, where
+        with columns, f.loop(f.begin // inner, (f.end - 1) // inner + 1) as block:
+            begin, table = block * inner, block * n * inner
+            left, right = f.maximum(f.begin - begin, 0), f.minimum(f.end - begin, inner)
+            with f.loop(left, right) as c:
+                values[table + c], indices[table + c] = x[table + c], f.number(I64, 0)
+            with f.loop(1, n) as p:
+                here = table + p * inner
+                with f.loop(left, right) as c:
+                    made, where = further(x[here + c], values[here + c - inner], indices[here + c - inner], p)
+                    values[here + c], indices[here + c] = made, where
