@@ -140,11 +140,11 @@ def _shape(array: np.ndarray) -> str:
 
 
 def pad_to(rows: list[list], names: Sequence[str], pad_info: dict, last: int | None = None) -> list[list]:
-    """The rows with each column padded at its ends.
+    """The rows with each column padded, or cut, at its ends.
 
     pad_info : {column: (shape or None, value or None)}; empty: every column, to the largest, with 0
     last     : the size that None in a shape stands for, None for the largest of the rows
-    raises   : StackError if a row is larger than the shape, or of another rank
+    raises   : StackError if a row is of another rank
     """
     padded = [list(row) for row in rows]
     for name in (pad_info or names):
@@ -160,10 +160,7 @@ def pad_to(rows: list[list], names: Sequence[str], pad_info: dict, last: int | N
         target = tuple((last if last is not None else max(value.shape[axis] for value in values)) if n in (None, -1) else n
                        for axis, n in enumerate(shape))
         for row, value in zip(padded, values):
-            if any(have > want for have, want in zip(value.shape, target)):
-                raise StackError(f"Invalid pad_info, column {name!r} of shape {_shape(value)} does not fit into "
-                                 f"<{','.join(map(str, target))}>")
-            row[column] = pad_end(value, target, fill)
+            row[column] = pad_end(value[tuple(slice(n) for n in target)], target, fill)
     return padded
 
 

@@ -15,6 +15,7 @@ from ..common.errors import MindliteError
 from ..common.tensor import Tensor
 from .pipeline import Run
 
+META = "_meta-"                          # columns whose names begin like this are given only after `rename`
 ITERATORS_LIST: list[weakref.ref[Iterator]] = []              # those that are alive; MindSpore's name
 
 
@@ -37,6 +38,7 @@ class Iterator:
         self.dataset, self.num_epochs = dataset, num_epochs
         self._output_numpy, self._do_copy = output_numpy, do_copy
         self._names = dataset.get_col_names()
+        self._shown = [k for k, name in enumerate(self._names) if not name.startswith(META)]
         self._run = Run(dataset)
         self._epoch, self._skip = 0, 0
         if dataset.init_step:
@@ -97,6 +99,18 @@ class Iterator:
             return self._convert(np.asarray(value))
         return copy.deepcopy(value) if self._do_copy else value
 
+    def _reset(self, step: int, dataset_size: int) -> None:
+        """Go on after `step` rows of all epochs, with the same rows as without interruption. raises : RuntimeError"""
+        if step < 0:
+            raise RuntimeError(f"Cannot reset the pipeline, reset step must be >= 0. step: {step}")
+        if 0 <= self.num_epochs * dataset_size <= step:
+            raise RuntimeError(f"Cannot reset the pipeline, reset step must be less than dataset_size * num_epochs. "
+                               f"step: {step}, dataset_size: {dataset_size}, num_epochs: {self.num_epochs}")
+        rows, self._rows = self._rows, None
+        if rows is not None and hasattr(rows, "close"):
+            rows.close()
+        self._epoch, self._skip = divmod(step, dataset_size)
+
     def get_col_names(self) -> list[str]:
         """The names of the columns."""
         return self._names
@@ -134,14 +148,34 @@ class TupleIterator(Iterator):
     """Rows as lists."""
 
     def _given(self, row: list) -> list:
-        return [self._convert(value) for value in row]
+        return [self._convert(row[k]) for k in self._shown]
 
 
 class DictIterator(Iterator):
     """Rows as dicts by column name."""
 
     def _given(self, row: list) -> dict:
-        return {name: self._convert(value) for name, value in zip(self._names, row)}
+        return {self._names[k]: self._convert(row[k]) for k in self._shown}
+
+
+_training: list[Iterator] = []                                # the one that `_reset_training_dataset` is about
+
+
+def _set_training_dataset(iterator: Iterator) -> None:
+    """Say which iterator a training loop reads; MindSpore's name."""
+    _training[:] = [iterator]
+
+
+def _get_training_dataset() -> Iterator | None:
+    """The iterator that a training loop reads."""
+    return _training[0] if _training else None
+
+
+def _reset_training_dataset(global_step: int, dataset_size: int) -> None:
+    """Let the iterator of the training loop go on after `global_step` rows. raises : RuntimeError"""
+    if not _training:
+        raise RuntimeError("Training dataset is not set.")
+    _training[0]._reset(global_step, dataset_size)
 
 
 def _cleanup() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 import numpy as np
 from PIL import Image
@@ -32,31 +32,53 @@ class DataError(MindliteError, RuntimeError):
 class Operation:
     """Base of all operations.
 
+    takes  : how many columns it is a function of
     random : True if it draws;  each : True if it takes one image, and of several columns each by itself, with the same draws
     """
     builtin = True
     random = each = False
+    takes = 1
     function: Callable
 
     def __call__(self, *data: Any) -> Any:
         if self.each and len(data) > 1:
-            bits = generator().bit_generator
-            state, found = bits.state, []
-            for one in data:
-                bits.state = state
-                found.append(self.function(one, **self.__dict__))
-            return tuple(found)
+            return tuple(with_the_same_draws(self.function, data, self.__dict__))
+        if len(data) != self.takes:
+            raise DataError(f"{type(self).__name__}: The op is OneToOne, can only accept one tensor as input." if self.takes == 1
+                            else f"{type(self).__name__}: it takes {self.takes} columns, not {len(data)}")
         return self.function(*data, **self.__dict__)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
 
-def operation(*, random: bool = False, wrap: Callable | None = None, together: Callable | None = None,
+def with_the_same_draws(function: Callable, images: Iterable, arguments: dict) -> list:
+    """`function` of each image; a random one draws the same for all."""
+    bits = generator().bit_generator
+    state, found = bits.state, []
+    for one in images:
+        bits.state = state
+        found.append(function(one, **arguments))
+    return found
+
+
+def of_frames(function: Callable) -> Callable:
+    """A function of one image, made to take [.., height, width, channels] too: each image by itself, with the same draws."""
+    @functools.wraps(function)
+    def call(image: Any, **arguments: Any) -> Any:
+        if not isinstance(image, np.ndarray) or image.ndim < 4 or not image.size:
+            return function(image, **arguments)
+        found = np.stack(with_the_same_draws(function, image.reshape(-1, *image.shape[-3:]), arguments))
+        return found.reshape(*image.shape[:-3], *found.shape[1:])
+    return call
+
+
+def operation(*, random: bool = False, wrap: Callable | None = None, together: Callable | None = None, video: bool = False,
               **checks: Any) -> Callable:
     """A decorator that makes a class of a function: see the top of this module.
 
     together : called with the dict of all arguments after each has passed its own check
+    video    : True if it takes [.., height, width, channels], and does with each image what it does with one
     """
     def make(function: Callable) -> type:
         signature = inspect.signature(function)
@@ -80,15 +102,16 @@ def operation(*, random: bool = False, wrap: Callable | None = None, together: C
             if together is not None:
                 together(self.__dict__)
         inner = wrap(function) if wrap else function
+        inner = of_frames(inner) if video else inner
         each = ".vision." in function.__module__ and len(signature.parameters) - len(named) == 1
         return type(function.__name__, (Operation,), {
             "__init__": __init__, "__doc__": function.__doc__, "__module__": function.__module__, "random": random,
-            "each": each,
+            "each": each, "takes": len(signature.parameters) - len(named),
             "__qualname__": function.__name__, "__signature__": outer, "function": staticmethod(inner)})
     return make
 
 
-def image_operation(*, random: bool = False, pil: bool = True, **checks: Check) -> Callable:
+def image_operation(*, random: bool = False, pil: bool = True, video: bool = False, **checks: Check) -> Callable:
     """A decorator for functions of one image as an array; pil=False: the result stays an array."""
     def wrap(function: Callable) -> Callable:
         @functools.wraps(function)
@@ -97,11 +120,11 @@ def image_operation(*, random: bool = False, pil: bool = True, **checks: Check) 
             result = function(array, **arguments)
             return as_pil(result) if pil and isinstance(image, Image.Image) else result
         return call
-    return operation(random=random, wrap=wrap, **checks)
+    return operation(random=random, wrap=wrap, video=video, **checks)
 
 
 def image_array(image: Any, name: str) -> np.ndarray:
-    """The pixels of an image. raises : ArgumentError for what is none, DataError for other ranks than 2 and 3"""
+    """The pixels of an image. raises : ArgumentError for what is none, DataError for other ranks than 2 and 3 and no pixels"""
     if isinstance(image, Image.Image):
         return np.asarray(image)
     if not isinstance(image, np.ndarray):
@@ -111,6 +134,12 @@ def image_array(image: Any, name: str) -> np.ndarray:
     if image.ndim < 2:
         raise DataError(f"{name}: the image tensor should have at least two dimensions. You may need to perform Decode first.",
                         note=f"shape {image.shape}")
+    if image.ndim > 3:
+        raise DataError(f"{name}: the dimension of image tensor does not match the requirement of operator. Expecting tensor in "
+                        f"dimension of (2, 3), in shape of <H, W> or <H, W, C>. But got dimension {image.ndim}.",
+                        note=f"shape {image.shape}")
+    if not image.size:
+        raise DataError(f"{name}: the image has no pixels.", note=f"shape {image.shape}")
     return image
 
 
@@ -128,9 +157,11 @@ def as_pil(array: np.ndarray) -> Image.Image:
 def kind_of(*kinds: type) -> Check:
     """An instance of one of the types."""
     def check(value: Any, name: str) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise ArgumentError(f"Argument {name} with value {value} is not of type [{', '.join(map(repr, kinds))}], "
-                                f"but got {type(value)}.")
+        is_bool = isinstance(value, bool) and bool not in kinds
+        if is_bool or not isinstance(value, kinds):          # MindSpore tells a list of types, of a bool a tuple
+            shown = '""' if isinstance(value, str) and not value else value
+            raise ArgumentError(f"Argument {name} with value {shown} is not of type "
+                                f"{kinds if is_bool and int in kinds else list(kinds)}, but got {type(value)}.")
         return value
     return check
 
@@ -191,9 +222,11 @@ def either(*checks: Check) -> Check:
 def items(check: Check, *lengths: int) -> Check:
     """A list or tuple whose elements pass a check."""
     def check_all(value: Any, name: str) -> tuple:
-        kind_of(list, tuple, np.ndarray)(value, name)
+        if not isinstance(value, np.ndarray):
+            kind_of(list, tuple)(value, name)
         if lengths and len(value) not in lengths:
-            raise ValueRangeError(f"{name} should have {' or '.join(map(str, lengths))} elements, but got {len(value)}.")
+            raise ValueRangeError(f"{name} should be a list or tuple of length {' or '.join(map(str, lengths))}, but got "
+                                  f"{len(value)}.")
         return tuple(check(element, f"{name}[{k}]") for k, element in enumerate(value))
     return check_all
 

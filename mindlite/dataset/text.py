@@ -522,14 +522,16 @@ def AddToken(data, /, token, begin=True):
     return np.concatenate([added, tokens] if begin else [tokens, added], -1)
 
 
-@operation(width=whole(1), axis=whole(-1, 0))
+@operation(width=whole(1), axis=whole())
 def SlidingWindow(data, /, width, axis=0):
-    """All windows of `width` neighbours along the axis."""
+    """All windows of `width` neighbours along the axis, 0 or -1; of shorter data an empty array."""
     data = np.asarray(data)
     if data.ndim != 1:
-        raise DataError(f"SlidingWindow: SlidingWindow supports 1D input only for now, but got {data.ndim}D")
+        raise DataError(f"SlidingWindow: SlidingWindow supports 1D input only for now, but got {data.ndim}D.")
+    if axis not in (0, -1):
+        raise DataError(f"SlidingWindow: The parameter axis supports 0 or -1 only for now, but got {axis}.")
     if len(data) < width:
-        return data[:0].reshape(0, width)
+        return data[:0]
     return np.lib.stride_tricks.sliding_window_view(data, width).copy()
 
 

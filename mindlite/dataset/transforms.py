@@ -35,15 +35,17 @@ def TypeCast(data, /, data_type):
 
 @operation(num_classes=whole(1), smoothing_rate=number(0.0, 1.0))
 def OneHot(data, /, num_classes, smoothing_rate=0.0):
-    """A vector of `num_classes` for each whole number, 1 at its position.
+    """A vector of `num_classes` for each whole number, 1 at its position. data : a scalar, [n] or [n, 1]
 
     smoothing_rate : the 1 becomes 1 - rate, and rate is shared by all (Szegedy et al. 2016); the result is float64 then
     """
     data = np.asarray(data)
     if data.dtype.kind not in "iu":
         raise DataError(f"OneHot: OneHot only supports input of int type, but got: {data.dtype}")
+    if data.ndim > 1 and data.shape[-1] == 1:
+        data = data[..., 0]
     if data.ndim > 1:
-        raise DataError(f"OneHot: OneHot only supports scalars or 1D input, but got rank: {data.ndim}")
+        raise DataError(f"OneHot: Only support scalar or 1D input, got rank: {data.ndim}")
     if data.size and data.max() >= num_classes:
         raise DataError(f"OneHot: index values should not bigger than num classes: {num_classes}, but got: {data.max()}")
     if data.size and data.min() < 0:
@@ -59,7 +61,7 @@ def PadEnd(data, /, pad_shape, pad_value=None):
     if len(pad_shape) != data.ndim:
         raise DataError(f"PadEnd: invalid pad shape, as rank of input is: {data.ndim}, and rank of pad value: {len(pad_shape)}")
     if pad_value is not None and isinstance(pad_value, (str, bytes)) != (data.dtype.kind in "US"):
-        raise DataError(f"PadEnd: pad_value and item of dataset are not of the same type, type of pad_value: "
+        raise DataError(f"PadEnd: can not pad numeric and string tensors together, type of pad_value: "
                         f"{type(pad_value).__name__}, and type of dataset item: {data.dtype}")
     shape = [have if want is None else want for have, want in zip(data.shape, pad_shape)]
     return pad_end(data[tuple(slice(n) for n in shape)], shape, pad_value)
@@ -184,10 +186,13 @@ class _OfOperations(Operation):
 
 
 class Compose(_OfOperations):
-    """Operations one after the other."""
+    """Operations one after the other. What the last one gives is an array, or a tuple for several columns."""
 
     def __call__(self, *data: Any) -> Any:
-        return apply_all(self.transforms, *data)
+        result = apply_all(self.transforms, *data)
+        if result is None:
+            raise DataError(f"Compose: {self.transforms[-1]} has given None")
+        return np.asarray(result) if isinstance(result, (list, bool, int, float, str, bytes)) else result
 
 
 class RandomChoice(_OfOperations):

@@ -399,7 +399,8 @@ MODULES = {
         "vision.py_transforms")},
     "dataset.engine": (("mindlite.dataset",), _DATASETS),
     "dataset.engine.iterators": (("mindlite.dataset",), {"ITERATORS_LIST": "mindlite.dataset.iterators:ITERATORS_LIST"}),
-    "dataset.engine.datasets": (("mindlite.dataset",), {}),
+    "dataset.engine.datasets": (("mindlite.dataset",), {name: "mindlite.dataset.iterators:" + name for name in (
+        "_set_training_dataset", "_get_training_dataset", "_reset_training_dataset")}),
     **{f"dataset.{name}": (("mindlite.dataset",), {}) for name in (
         "engine.samplers", "engine.datasets_vision", "engine.datasets_text", "engine.datasets_audio",
         "engine.datasets_user_defined", "engine.datasets_standard_format", "callback", "core")},

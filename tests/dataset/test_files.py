@@ -133,8 +133,9 @@ def _squad(folder):
         {"data": [{"paragraphs": [{"context": "ctx one", "qas": questions}]}]})}), "train")
 
 
-def _tagged(folder):
-    return _files(folder, **{f"de__en__de-en__train_dot_tags_dot_de-en_dot_{x}": "<url>\n a \n" for x in ("de", "en")})
+def _tagged(folder, source="de", target="en"):
+    place = f"texts__{source}__{target}__{source}-{target}__train_dot_tags_dot_de-en_dot_"
+    return _files(folder, **{place + x: "<doc>\n <url>\n a \n" for x in ("de", "en")})
 
 
 def arrays(dataset):
@@ -203,9 +204,9 @@ SOURCES = {                              # name: (folder -> arguments, number of
     "FakeImageDataset": (lambda f: (4, (5, 6, 3)), 4, "uu"),
     "ImageFolderDataset": (lambda f: (_folders(f),), 10, "ui"), "Caltech256Dataset": (lambda f: (_folders(f),), 5, "uu"),
     "SUN397Dataset": (lambda f: (_folders(f), _files(f, ClassName_dot_txt="/dog\n"))[:1], 3, "uu"),
-    "OmniglotDataset": (lambda f: (_folders(f / "images_background" / "Greek"), (str(f),))[1], 5, "ui"),
+    "OmniglotDataset": (lambda f: (_folders(f / "images_background" / "Greek"), (str(f),))[1], 10, "ui"),
     "RenderedSST2Dataset": (lambda f: (write(f / "train/positive/1.png", png()), (str(f), "train"))[1], 1, "uu"),
-    "Food101Dataset": (lambda f: (write(f / "meta/train.json", '{"cake": ["cake/1"]}'), write(f / "images/cake/1.jpg", _jpeg()),
+    "Food101Dataset": (lambda f: (write(f / "meta/train.txt", "cake/1\n"), write(f / "images/cake/1.jpg", _jpeg()),
                                   (str(f), "train"))[2], 1, "uU"),
     "Places365Dataset": (lambda f: (write(f / "places365_val.txt", "a.jpg 3\n"), write(f / "val_256/a.jpg", _jpeg()),
                                     (str(f), "val"))[2], 1, "uu"),
@@ -215,8 +216,8 @@ SOURCES = {                              # name: (folder -> arguments, number of
                                               "1_dot_jpg": _jpeg()}),), 1, "uu"),
     "VOCDataset": (_voc, 1, "ufuuu"), "CocoDataset": (_coco, 1, "ufuu"),
     "FlickrDataset": (lambda f: (_files(f, a_dot_jpg=_jpeg()), write(f / "t.token", "a.jpg#0\tone\na.jpg#1\ttwo\n")), 1, "uU"),
-    "SBUDataset": (lambda f: (_files(f, SBU_captioned_photo_dataset_urls_dot_txt="http://x/1/a.jpg\n",
-    sbu_images__1_a_dot_jpg=_jpeg(),
+    "SBUDataset": (lambda f: (_files(f, SBU_captioned_photo_dataset_urls_dot_txt="http://static.flickr.com/1/a.jpg\n",
+    sbu_images__m_1_a_dot_jpg=_jpeg(),
                                      SBU_captioned_photo_dataset_captions_dot_txt="text\n"),), 1, "uU"),
     "DIV2KDataset": (lambda f: (_files(f, DIV2K_train_HR__1_dot_png=png(), DIV2K_train_LR_bicubic__X2__1x2_dot_png=png()),),
     1, "uu"),
@@ -238,15 +239,16 @@ SOURCES = {                              # name: (folder -> arguments, number of
     "Multi30kDataset": (lambda f: (_files(f, training__train_dot_en="a\nb\n", training__train_dot_de="c\nd\n"), "train"),
     2, "UU"),
     "IWSLT2016Dataset": (lambda f: (_tagged(f), "train"), 1, "UU"),
-    "IWSLT2017Dataset": (lambda f: (_tagged(f), "train"), 1, "UU"),
+    "IWSLT2017Dataset": (lambda f: (_tagged(f, *["DeEnItNlRo"] * 2), "train"), 1, "UU"),
     "YesNoDataset": (lambda f: (wav(f / "0_1_0_1_0_1_0_1.wav"), (str(f),))[1], 1, "fii"),
-    "GTZANDataset": (lambda f: (wav(f / "rock/rock.00070.wav"), (str(f), "valid"))[1], 1, "fiU"),
+    "GTZANDataset": (lambda f: (wav(f / "rock/rock.00071.wav"), wav(f / "rock/rock.00070.wav"), (str(f), "valid"))[2],
+                     1, "fuU"),
     "SpeechCommandsDataset": (lambda f: (wav(f / "cat/ab_nohash_3.wav"), (str(f), "train"))[1], 1, "fiUUi"),
     "LJSpeechDataset": (lambda f: (wav(f / "wavs/LJ1.wav"), (_files(f, metadata_dot_csv="LJ1|Raw 1|Norm one\n"),))[1], 1, "fiUU"),
-    "LibriTTSDataset": (lambda f: (wav(f / "dev-clean/1/2/1_2_3.wav"), write(f / "dev-clean/1/2/1_2_3.original.txt", "A"),
-                                   write(f / "dev-clean/1/2/1_2_3.normalized.txt", "a"), (str(f),))[3], 1, "fiUUuuU"),
+    "LibriTTSDataset": (lambda f: (wav(f / "dev-clean/1/2/1_2_3_4.wav"),
+                                   write(f / "dev-clean/1/2/1_2.trans.tsv", "1_2_3_4\tA\ta\n"), (str(f),))[2], 1, "fuUUuuU"),
     "CMUArcticDataset": (lambda f: (wav(f / "cmu_us_aew_arctic/wav/arctic_a1.wav"), write(
-        f / "cmu_us_aew_arctic/etc/txt.done.data", '( arctic_a1 "Text." )\n'), (str(f),))[2], 1, "fiUU"),
+        f / "cmu_us_aew_arctic/etc/txt.done.data", '( arctic_a1 "Text." )\n'), (str(f),))[2], 1, "fuUU"),
     "LFWDataset": (lambda f: (_lfw(f),), 3, "uu"), "CityscapesDataset": (_streets, 1, "uu"),
     "WIDERFaceDataset": (_faces, 2, "uiiiiiii"), "PhotoTourDataset": (_patches, 3, "u"), "TedliumDataset": (_talks, 2, "fiUUUU"),
     "LSUNDataset": (lambda f: (write(f / "tower_val/1.jpg", _jpeg()), write(f / "tower_train/1.jpg", _jpeg()), (str(f),))[2],
@@ -275,6 +277,68 @@ def test_a_source_reads_what_its_format_says(name, tmp_path):
     if name not in ("FakeImageDataset",):
         with pytest.raises(ValueError, match="not"):
             getattr(ds, name)(*[str(tmp_path / "nowhere"), *arguments(tmp_path)[1:]])
+
+
+def _words(dataset):
+    return [str(row[-1]) for row in arrays(dataset)]
+
+
+def test_files_of_text_come_in_the_order_of_mindspore(tmp_path):
+    """By their names; Sogou and Yelp with train first (compared with MindSpore 2.10); one line of each file in turn."""
+    def csv(name, width):
+        line = '"1",' * (width - 1)
+        place = _files(tmp_path / name, train_dot_csv=f'{line}"train"\n', test_dot_csv=f'{line}"test"\n')
+        return getattr(ds, name)(place, shuffle=False)
+    assert _words(csv("AGNewsDataset", 3)) == _words(csv("DBpediaDataset", 3)) == ["test", "train"]
+    assert _words(csv("SogouNewsDataset", 3)) == _words(csv("YelpReviewDataset", 2)) == ["train", "test"]
+    parts = {f"{place}.{language}": f"{word} {language}\n" for language in ("en", "de") for word, place in (
+        ("train", "training/train"), ("valid", "validation/val"), ("test", "mmt16_task1_test/test"))}
+    for place, text in parts.items():
+        write(tmp_path / place, text)
+    assert _words(ds.Multi30kDataset(str(tmp_path), shuffle=False)) == ["test de", "train de", "valid de"]
+
+
+def test_words_of_conll_may_stand_in_columns(tmp_path):
+    write(tmp_path / "train.txt", "He PRP B-NP\nreckons   VBZ  B-VP\n\n")
+    write(tmp_path / "test.txt", "\n")
+    row, = ds.CoNLL2000Dataset(str(tmp_path), shuffle=False).create_dict_iterator(num_epochs=1, output_numpy=True)
+    assert [column.tolist() for column in row.values()] == [["He", "reckons"], ["PRP", "VBZ"], ["B-NP", "B-VP"]]
+
+
+def test_names_of_files_are_a_column_only_after_rename(tmp_path):
+    arguments = SOURCES["CocoDataset"][0](tmp_path)
+    dataset = ds.CocoDataset(*arguments, extra_metadata=True, shuffle=False)
+    assert dataset.get_col_names()[-1] == "_meta-filename"
+    assert "_meta-filename" not in next(dataset.create_dict_iterator(num_epochs=1))
+    width = len(next(dataset.create_tuple_iterator(num_epochs=1)))
+    renamed = next(dataset.rename("_meta-filename", "file").create_dict_iterator(num_epochs=1, output_numpy=True))
+    assert renamed["file"].item().endswith(".jpg") and len(renamed) == width + 1
+
+
+def test_arguments_are_checked_before_files_are_read(tmp_path):
+    for name in ("MnistDataset", "Food101Dataset", "LibriTTSDataset", "AGNewsDataset"):
+        with pytest.raises(ValueError, match="num_parallel_workers exceeds"):
+            getattr(ds, name)(str(tmp_path), num_parallel_workers=0)
+        with pytest.raises((ValueError, RuntimeError)) as missing:
+            rows(getattr(ds, name)(str(tmp_path)))
+        assert isinstance(missing.value, ValueError) and isinstance(missing.value, RuntimeError), "both are caught in programs"
+
+
+def test_an_error_above_a_source_of_text_names_the_file(tmp_path):
+    write(tmp_path / "1.txt", "a\n")
+
+    def fails(text):
+        raise ValueError("no")
+    with pytest.raises(RuntimeError, match="data file is: .*1.txt"):
+        rows(ds.TextFileDataset(str(tmp_path / "1.txt"), shuffle=False).map(fails))
+
+
+def test_labels_of_false_images_are_known_before(tmp_path):
+    dataset = ds.FakeImageDataset(40, (2, 2, 3), 3, sampler=ds.PKSampler(2))
+    assert sorted(int(row[1]) for row in arrays(dataset)) == [0, 0, 1, 1, 2, 2]
+    for bad in (dict(num_images="3"), dict(image_size=("1", 2, 3)), dict(num_classes=1.5)):
+        with pytest.raises(TypeError, match="is not of type"):
+            ds.FakeImageDataset(**bad)
 
 
 def test_matlab_files_are_read_by_scipy(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 import mindlite
 import mindlite.dataset as ds
 from mindlite import Tensor
+from mindlite.dataset.iterators import _reset_training_dataset, _set_training_dataset
 
 
 class Squares:
@@ -223,8 +224,9 @@ def test_padded_batch_pads_to_the_largest_or_to_a_shape():
     growing = ds.GeneratorDataset([np.arange(k + 1) for k in range(3)], ["a"], shuffle=False)
     assert column(growing.padded_batch(2, pad_info={})) == [[[0, 0], [0, 1]], [[0, 1, 2]]]
     assert column(growing.padded_batch(3, pad_info={"a": ([4], -1)})) == [[[0, -1, -1, -1], [0, 1, -1, -1], [0, 1, 2, -1]]]
-    with pytest.raises(RuntimeError, match="does not fit"):
-        rows(growing.padded_batch(3, pad_info={"a": ([2], -1)}))
+    with pytest.raises(RuntimeError, match="rank of the pad shape"):
+        rows(growing.padded_batch(3, pad_info={"a": ([2, 2], -1)}))
+    assert column(growing.padded_batch(3, pad_info={"a": ([2], -1)})) == [[[0, -1], [0, 1], [0, 1]]], "longer rows are cut"
     words = ds.NumpySlicesDataset({"w": [["a", "bc"]]}, shuffle=False)
     assert column(words.padded_batch(1, pad_info={"w": ([3], "-")})) == [[["a", "bc", "-"]]]
 
@@ -536,3 +538,18 @@ def test_large_rows_are_stacked_as_small_ones_are_and_differences_are_told():
         wrong = ds.GeneratorDataset([(large[0], large[1]), (large[2], large[3]), (large[4], other)], ["a", "b"], shuffle=False)
         with pytest.raises(RuntimeError, match=message):
             list(wrong.batch(3))
+
+
+def test_an_iterator_that_is_reset_goes_on_with_the_rows_it_would_have_given():
+    ds.config.set_seed(5)
+    dataset = ds.NumpySlicesDataset(np.arange(7), ["a"], shuffle=True).batch(2, drop_remainder=True)
+    reader = dataset.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    whole = [row[0].tolist() for _ in range(3) for row in reader]
+    again = dataset.create_tuple_iterator(num_epochs=3, output_numpy=True)
+    _set_training_dataset(again)
+    assert next(again)[0].tolist() == whole[0]
+    _reset_training_dataset(4, 3)
+    assert [row[0].tolist() for _ in range(2) for row in again] == whole[4:]
+    for step, said in ((-1, "must be >= 0"), (9, r"less than dataset_size \* num_epochs")):
+        with pytest.raises(RuntimeError, match=said):
+            _reset_training_dataset(step, 3)

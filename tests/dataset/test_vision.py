@@ -179,8 +179,56 @@ def test_histograms_and_bits():
 def test_hue_saturation_value_and_back():
     unit = IMAGE / 255
     assert np.allclose(vision.HsvToRgb(True)(vision.RgbToHsv(True)(unit)), unit)
-    with pytest.raises(RuntimeError):
-        vision.RgbToHsv()(unit)
+    for bad in (unit, unit[0], [1, 2]):
+        with pytest.raises(TypeError):
+            vision.RgbToHsv()(bad)
+
+
+VIDEO = {"AdjustGamma", "CenterCrop", "HorizontalFlip", "Normalize", "RandomCrop", "RandomHorizontalFlip", "RandomResize",
+         "RandomResizedCrop", "Resize", "Rotate", "VerticalFlip"}          # those of MindSpore; Rescale and ToType take any shape
+ANY_SHAPE = {"Rescale", "ToType", "ToNumpy", "RgbToHsv", "HsvToRgb", "ToPIL", "RandomSelectSubpolicy", "UniformAugment"}
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - ANY_SHAPE))
+def test_frames_are_treated_alike_or_refused(name):
+    """[.., height, width, channels] is never taken for an image whose height is the number of frames."""
+    operation, frames = getattr(vision, name)(*SAMPLES[name]), np.stack([IMAGE, IMAGE[::-1]])
+    if name not in VIDEO:
+        with pytest.raises(RuntimeError):
+            operation(frames)
+        return
+    for batch in (frames, frames[None]):
+        draws.begin(1, 2, 0, 3)
+        found = operation(batch)
+        draws.begin(1, 2, 0, 3)
+        first = operation(IMAGE)
+        draws.end()
+        assert found.shape == batch.shape[:-3] + first.shape
+        assert np.array_equal(found.reshape(-1, *first.shape)[0], first)
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES.keys() - ANY_SHAPE - {"ToPIL"}))
+def test_an_image_without_pixels_is_an_error(name):
+    with pytest.raises(RuntimeError, match="no pixels"):
+        getattr(vision, name)(*SAMPLES[name])(np.zeros((0, 5, 3), np.uint8))
+
+
+@pytest.mark.parametrize("name", ["AutoContrast", "Equalize", "Posterize", "AdjustHue"])
+def test_operations_on_bytes_refuse_other_numbers(name):
+    with pytest.raises(RuntimeError, match="uint8"):
+        getattr(vision, name)(*SAMPLES[name])(IMAGE.astype(np.int32))
+
+
+def test_grey_images_are_brightened_and_have_no_hue():
+    assert (vision.AdjustBrightness(0.5)(IMAGE[..., 0]) == vision.AdjustBrightness(0.5)(IMAGE)[..., 0]).all()
+    grey = PIL.convert("L")
+    assert vision.AdjustHue(0.2)(grey).mode == "L"
+
+
+def test_a_centre_far_larger_than_the_image_is_refused():
+    assert vision.CenterCrop(70)(IMAGE[:10, :10]).shape == (70, 70, 3)
+    with pytest.raises(RuntimeError, match="3 times of the original image size"):
+        vision.CenterCrop(72)(IMAGE[:10, :10])
 
 
 def test_crops_flips_and_padding():

@@ -198,6 +198,7 @@ def melscale_fbanks(n_freqs: int, f_min: float, f_max: float, n_mels: int, sampl
 def linear_fbanks(n_freqs: int, f_min: float, f_max: float, n_filter: int, sample_rate: int) -> np.ndarray:
     """Filters on the linear scale, float32 [n_freqs, n_filter]."""
     positive(n_freqs, "n_freqs"), positive(n_filter, "n_filter"), positive(sample_rate, "sample_rate")
+    number()(f_min, "f_min"), number()(f_max, "f_max")
     if f_min > f_max:
         raise ValueRangeError(f"Input f_min should be no more than f_max, but got f_min: {f_min} and f_max: {f_max}.")
     return triangles(n_freqs, np.linspace(f_min, f_max, n_filter + 2), sample_rate).astype(np.float32)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...common.errors import ArgumentError, ValueRangeError
-from ..operation import within
+from ..operation import items, whole
 from ..vision.formats import opened
 from .table import (BadFileError, Samples, file, files_below, folder, int32, lines, picture, present, raw, rows_of, source,
                     subfolders, uint32)
@@ -146,21 +146,22 @@ def Cifar100Dataset(dataset_dir, usage=None):
 @source("image", "label", usage=USAGE)
 def USPSDataset(dataset_dir, usage=None):
     """USPS (Hull 1994) in LIBSVM's text format, also compressed by bzip2: image uint8 [16, 16, 1], label uint32."""
-    rows = []
+    rows, files = [], []
     for word in {"train": ["usps"], "test": ["usps.t"]}.get(usage or "all", ["usps", "usps.t"]):
         path = present(folder(dataset_dir), [word, word + ".bz2"])[0]
         with (bz2.open(path, "rt") if path.endswith("bz2") else open(path, encoding="ascii")) as stream:
             for number, line in enumerate(stream):
                 words = line.split()
                 try:
-                    values = [float(w.split(":")[1]) for w in words[1:]]
+                    values = np.array([w.split(":")[1] for w in words[1:]], np.float32).astype(np.float64)
                     label = int(float(words[0])) - 1
                 except (IndexError, ValueError):
                     raise BadFileError(f"{path}: line {number + 1} is not in LIBSVM's format") from None
                 if len(values) != 256:
                     raise BadFileError(f"{path}: line {number + 1} has {len(values)} values, not 256")
-                rows.append((((np.array(values) + 1) / 2 * 255).astype(np.uint8).reshape(16, 16, 1), uint32(label)))
-    return rows_of(rows)
+                rows.append((((values + 1) / 2 * 255).astype(np.uint8).reshape(16, 16, 1), uint32(label)))
+                files.append(path)
+    return rows_of(rows, files=files)
 
 
 @source("image", "label")
@@ -176,14 +177,14 @@ def SemeionDataset(dataset_dir):
             raise BadFileError(f"{path}: line {number + 1} has {len(values)} values, not 266")
         rows.append((np.array([float(v) for v in values[:256]]).astype(np.uint8).reshape(16, 16),
                      uint32(int(np.argmax([int(v) for v in values[256:]])))))
-    return rows_of(rows)
+    return rows_of(rows, files=[path] * len(rows))
 
 
 @source("image", "label", usage=("train", "test", "unlabeled", "train+unlabeled", "all"))
 def STL10Dataset(dataset_dir, usage=None):
     """STL-10 (Coates, Lee, Ng 2011), the binary version: image uint8 [96, 96, 3], label int32, -1 where there is none."""
     directory, images, labels, files = folder(dataset_dir), [], [], []       # type: ignore[var-annotated]
-    words = {"all": ["train", "test", "unlabeled"], "train+unlabeled": ["train", "unlabeled"]}.get(usage or "all", [usage])
+    words = {"all": ["test", "train", "unlabeled"], "train+unlabeled": ["train", "unlabeled"]}.get(usage or "all", [usage])
     for word in words:
         path = present(directory, [f"{word}_X.bin"])[0]
         data = raw(path)
@@ -216,15 +217,14 @@ def SVHNDataset(dataset_dir, usage=None):
 def FakeImageDataset(num_images=1000, image_size=(224, 224, 3), num_classes=10, base_seed=0):
     """Images of noise, the same for the same arguments: image uint8 [height, width, 3], label uint32."""
     for name, value in {"num_images": num_images, "num_classes": num_classes}.items():
-        within(value, 1, 2 ** 31 - 1, name)
-    within(base_seed, 0, 2 ** 31 - 1, "base_seed")
-    if not isinstance(image_size, (tuple, list)) or len(image_size) != 3 or min(image_size) < 1:
-        raise ValueRangeError("image_size should be a list or tuple of length 3: height, width, channels.")
+        whole(1)(value, name)
+    whole(0)(base_seed, "base_seed")
+    items(whole(1), 3)(image_size, "image_size")
 
-    def sample(k: int) -> tuple:
-        numbers = np.random.Generator(np.random.Philox(key=np.array([base_seed, k], np.uint64)))
-        return numbers.integers(0, 256, image_size, np.uint8), uint32(int(numbers.integers(num_classes)))
-    return Samples(num_images, sample)
+    def numbers(k: int, word: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=np.array([base_seed, k], np.uint64), counter=[0, 0, 0, word]))
+    labels = [int(numbers(k, 1).integers(num_classes)) for k in range(num_images)]
+    return Samples(num_images, lambda k: (numbers(k, 0).integers(0, 256, image_size, np.uint8), uint32(labels[k])), labels=labels)
 
 
 # ------------------------------------------------------------------- folders of images
@@ -285,7 +285,7 @@ def OmniglotDataset(dataset_dir, background=None, *, decode=False):
     """Omniglot (Lake et al. 2015): image, label int32, a class for each character of each alphabet."""
     directory = os.path.join(folder(dataset_dir), "images_evaluation" if background is False else "images_background")
     names = [f"{a}/{c}" for a in subfolders(folder(directory)) for c in subfolders(os.path.join(directory, a))]
-    return _by_folder(directory, (".png",), decode, {name: k for k, name in enumerate(names)})
+    return _by_folder(directory, IMAGES, decode, {name: k for k, name in enumerate(names)})
 
 
 @source("image", "label", usage=("train", "val", "test", "all"))
@@ -308,10 +308,9 @@ def Food101Dataset(dataset_dir, usage=None, *, decode=False):
     """Food-101 (Bossard et al. 2014): image, label: the name of the class."""
     directory, found = folder(dataset_dir), []
     for word in {"train": ["train"], "test": ["test"]}.get(usage or "all", ["train", "test"]):
-        with open(file(os.path.join(directory, "meta", f"{word}.json")), encoding="utf-8") as stream:
-            found += [(name, path) for name, paths in sorted(json.load(stream).items()) for path in paths]
-    paths = [os.path.join(directory, "images", path + ".jpg") for _, path in found]
-    return Samples(len(found), lambda k: (picture(paths[k], decode), np.array(found[k][0])), files=paths)
+        found += [line.strip() for line in lines(file(os.path.join(directory, "meta", f"{word}.txt"))) if line.strip()]
+    paths = [os.path.join(directory, "images", name + ".jpg") for name in found]
+    return Samples(len(found), lambda k: (picture(paths[k], decode), np.array(found[k].partition("/")[0])), files=paths)
 
 
 @source("image", "label", usage=("train-standard", "train-challenge", "val"))
@@ -378,7 +377,7 @@ def Flowers102Dataset(dataset_dir, task="Classification", usage="all", *, decode
     directory = folder(dataset_dir)
     labels = loadmat(present(directory, ["imagelabels.mat"])[0])["labels"].ravel() - 1
     split = loadmat(present(directory, ["setid.mat"])[0])
-    names = {"train": ["trnid"], "valid": ["valid"], "test": ["tstid"]}.get(usage, ["trnid", "valid", "tstid"])
+    names = {"train": ["trnid"], "valid": ["valid"], "test": ["tstid"]}.get(usage, ["trnid", "tstid", "valid"])
     numbers = np.concatenate([split[name].ravel() for name in names])
     paths = [os.path.join(directory, "jpg", f"image_{n:05d}.jpg") for n in numbers]
     masks = [os.path.join(directory, "segmim", f"segmim_{n:05d}.jpg") for n in numbers]
@@ -390,10 +389,10 @@ def Flowers102Dataset(dataset_dir, task="Classification", usage="all", *, decode
 
 @source("image", "label", target_type=("category", "annotation", "all"))
 def Caltech101Dataset(dataset_dir, target_type=None, *, decode=False):
-    """Caltech-101 (Fei-Fei, Fergus, Perona 2004): image and category uint32; with annotation the outline. SciPy for outlines."""
+    """Caltech-101 (Fei-Fei, Fergus, Perona 2004): image and category int64; with annotation the outline. SciPy for outlines."""
     directory = folder(os.path.join(folder(dataset_dir), "101_ObjectCategories"))
     names = {name: k for k, name in enumerate(n for n in subfolders(directory) if n != "BACKGROUND_Google")}
-    found = _by_folder(directory, (".jpg",), decode, names, uint32)
+    found = _by_folder(directory, (".jpg",), decode, names, np.array)
     if (target_type or "category") == "category":
         found.columns = ("image", "category")
         return found
@@ -494,7 +493,8 @@ def CocoDataset(dataset_dir, annotation_file, task="Detection", *, decode=False,
         if name == "captions":
             return np.array([[note["caption"]] for note in notes])
         if name == "segmentation":
-            outlines = [np.ravel(part) for note in notes for part in note["segmentation"]]
+            outlines = [np.ravel(part) for note in notes for part in (
+                [note["segmentation"]["counts"]] if note["iscrowd"] else note["segmentation"])]
             out = np.full((len(outlines), max(map(len, outlines), default=0)), -1, np.float32)
             for k, outline in enumerate(outlines):
                 out[k, :len(outline)] = outline
@@ -528,7 +528,8 @@ def SBUDataset(dataset_dir, *, decode=False):
     directory = folder(dataset_dir)
     urls = lines(present(directory, ["SBU_captioned_photo_dataset_urls.txt"])[0])
     texts = lines(present(directory, ["SBU_captioned_photo_dataset_captions.txt"])[0])
-    found = [(os.path.join(directory, "sbu_images", "_".join(url.strip().split("/")[-2:])), text.strip())
+    host = len("http://static.flickr.co")                    # m/3326/1.jpg, the rest of ..com/3326/1.jpg, is m_3326_1.jpg
+    found = [(os.path.join(directory, "sbu_images", url.strip()[host:].replace("/", "_")), text.rstrip(" "))
              for url, text in zip(urls, texts)]
     found = [(path, text) for path, text in found if os.path.isfile(path)]
     return Samples(len(found), lambda k: (picture(found[k][0], decode), np.array(found[k][1])), files=[p for p, _ in found])

@@ -206,7 +206,7 @@ class Schema:
         """Add a column. de_type : a dtype or its name;  shape : -1 for a size that is not known. raises : ArgumentError"""
         if not isinstance(name, str):
             raise ArgumentError(f"Argument name with value {name} is not of type [<class 'str'>].")
-        kind = "string" if de_type in ("string", str, np.str_) else dt.dtype(de_type).name
+        kind = "string" if de_type in ("string", str, np.str_) or str(de_type) == "String" else dt.dtype(de_type).name
         if shape is not None and (not isinstance(shape, (list, tuple)) or not all(isinstance(n, int) for n in shape)):
             raise ArgumentError(f"Argument shape with value {shape} is not a list of int.")
         column = {"name": name, "type": kind}
@@ -230,7 +230,7 @@ class Schema:
             unknown = set(column) - {"name", "type", "shape", "rank", "t_impl"}     # t_impl: of MindSpore's older files
             if unknown:
                 raise RuntimeError(f"Unknown field {', '.join(sorted(unknown))}")
-            self.add_column(column["name"], column["type"], column.get("shape"))
+            self.add_column(column["name"], column["type"], [] if column.get("rank") == 0 else column.get("shape"))
 
     def to_json(self) -> str:
         """The description as JSON."""

@@ -17,7 +17,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
-from ..config import whole_number
+from ..config import MOST_WORKERS, whole_number, workers
 from ..operation import flag
 from ..pipeline import Run
 from ..samplers import BuiltinSampler, Shuffle, select_sampler
@@ -52,9 +52,8 @@ class Samples:
 
 
 def rows_of(rows: Sequence[Sequence], columns: Sequence[str] | None = None, groups: Sequence[int] | None = None,
-            paths: Sequence[str] | None = None) -> Samples:
-    """Samples that are read already. paths : the files that `groups` numbers"""
-    files = None if paths is None or groups is None else [paths[group] for group in groups]
+            files: Sequence[str] | None = None) -> Samples:
+    """Samples that are read already."""
     return Samples(len(rows), rows.__getitem__, columns, groups=groups, files=files)
 
 
@@ -184,7 +183,9 @@ def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid
             given = dict(bound.arguments)
             _check(function.__name__, given, allowed)
             refuse_contradictions(given)
-            self.found = function(**{p.name: given[p.name] for p in own})
+            if given["num_parallel_workers"] is not None:
+                workers(given["num_parallel_workers"], MOST_WORKERS)
+            self.found = function(**{p.name: given[p.name] for p in own})      # which may read files: after all other checks
             Source.__init__(self, _sampler_of(self.found, given, text), given["num_parallel_workers"])
             self.arguments = given
         return type(function.__name__, (FileSource,), {
@@ -246,20 +247,20 @@ def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
 # ------------------------------------------------------------------- folders and files
 
 def folder(path: Any) -> str:
-    """A folder that exists. raises : ArgumentError, ValueRangeError"""
+    """A folder that exists. raises : ArgumentError, BadFileError"""
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"Argument dataset_dir with value {path} is not of type [<class 'str'>], but got {type(path)}.")
     if not os.path.isdir(path):
-        raise ValueRangeError(f"The folder {path} does not exist or is not a directory or permission denied!")
+        raise BadFileError(f"The folder {path} does not exist or is not a directory or permission denied!")
     return os.fspath(path)
 
 
 def file(path: Any) -> str:
-    """A file that exists. raises : ArgumentError, ValueRangeError"""
+    """A file that exists. raises : ArgumentError, BadFileError"""
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"The path of a file is a str, not {type(path)}.")
     if not os.path.isfile(path):
-        raise ValueRangeError(f"The file {path} does not exist or permission denied!")
+        raise BadFileError(f"The file {path} does not exist or permission denied!")
     return os.fspath(path)
 
 
@@ -286,7 +287,8 @@ def present(directory: str, names: Sequence[str]) -> list[str]:
     """Those of the files that exist in the folder, as paths; an error if none does."""
     found = [os.path.join(directory, name) for name in names if os.path.isfile(os.path.join(directory, name))]
     if not found:
-        raise BadFileError(f"none of {', '.join(names)} is in {directory}")
+        raise BadFileError(f"none of {', '.join(names)} is in {directory}: the files are missing (does not exist or permission "
+                           f"denied!)")
     return found
 
 

@@ -28,7 +28,7 @@ def grouped(paths: Sequence[str], rows_in: Any, columns: Sequence[str] | None = 
         found = rows_in(path)
         rows += found
         groups += [number] * len(found)
-    return rows_of(rows, columns, groups, paths)
+    return rows_of(rows, columns, groups, [paths[number] for number in groups])
 
 
 def text_lines(path: str) -> list[tuple]:
@@ -115,14 +115,14 @@ def parts(directory: Any, names: dict[str, str], usage: str | None) -> list[str]
     return [file(os.path.join(folder(directory), name)) for name in chosen]
 
 
-def _csv_collection(directory: Any, usage: str | None, width: int) -> Samples:
+def _csv_collection(directory: Any, usage: str | None, width: int, by_name: bool = True) -> Samples:
     def rows_in(path: str) -> list:
         rows = csv_rows(path)
         for number, row in enumerate(rows):
             if len(row) != width:
                 raise BadFileError(f"{path}: line {number + 1} has {len(row)} fields, not {width}")
         return [tuple(np.array(value) for value in row) for row in rows]
-    return grouped(parts(directory, {"train": "train.csv", "test": "test.csv"}, usage), rows_in)
+    return grouped(parts(directory, {"train": "train.csv", "test": "test.csv"}, usage), rows_in, by_name=by_name)
 
 
 @source("index", "title", "description", usage=USAGE, text=True)
@@ -146,7 +146,7 @@ def DBpediaDataset(dataset_dir, usage=None):
 @source("index", "title", "content", usage=USAGE, text=True)
 def SogouNewsDataset(dataset_dir, usage=None):
     """Sogou news (Zhang, Zhao, LeCun 2015): index, title, content."""
-    return _csv_collection(dataset_dir, usage, 3)
+    return _csv_collection(dataset_dir, usage, 3, by_name=False)
 
 
 @source("class", "title", "content", "answer", usage=USAGE, text=True)
@@ -158,7 +158,7 @@ def YahooAnswersDataset(dataset_dir, usage=None):
 @source("label", "text", usage=USAGE, text=True)
 def YelpReviewDataset(dataset_dir, usage=None):
     """Yelp reviews (Zhang, Zhao, LeCun 2015): label, text."""
-    return _csv_collection(dataset_dir, usage, 2)
+    return _csv_collection(dataset_dir, usage, 2, by_name=False)
 
 
 @source("text", usage=PARTS, text=True)
@@ -199,8 +199,8 @@ def SST2Dataset(dataset_dir, usage=None):
     if any(len(row) != 2 for row in rows):
         raise BadFileError(f"{path}: a line has not two fields")
     if usage == "test":
-        return rows_of([(np.array(text),) for _, text in rows], ["sentence"])
-    return rows_of([(np.array(text), np.array(label)) for text, label in rows])
+        return rows_of([(np.array(text),) for _, text in rows], ["sentence"], files=[path] * len(rows))
+    return rows_of([(np.array(text), np.array(label)) for text, label in rows], files=[path] * len(rows))
 
 
 def _sentences(path: str, separator: str | None) -> list[tuple]:
@@ -221,7 +221,7 @@ def _sentences(path: str, separator: str | None) -> list[tuple]:
 @source("word", "pos_tag", "chunk_tag", usage=USAGE, text=True)
 def CoNLL2000Dataset(dataset_dir, usage=None):
     """CoNLL-2000 chunking (Tjong Kim Sang, Buchholz 2000): word, pos_tag, chunk_tag of a sentence."""
-    return grouped(parts(dataset_dir, {"train": "train.txt", "test": "test.txt"}, usage), lambda path: _sentences(path, " "))
+    return grouped(parts(dataset_dir, {"train": "train.txt", "test": "test.txt"}, usage), lambda path: _sentences(path, None))
 
 
 @source("word", "universal", "stanford", usage=PARTS, text=True)
@@ -313,27 +313,35 @@ def Multi30kDataset(dataset_dir, usage=None, language_pair=None):
     one, other = language_pair or ("en", "de")
     if {one, other} != {"en", "de"}:
         raise ValueRangeError(f"language_pair can only be ['en', 'de'] or ['de', 'en'], but got {language_pair}")
-    directory, rows = folder(dataset_dir), []
-    for word, part, stem in (("train", "training", "train"), ("valid", "validation", "val"),
-                              ("test", "mmt16_task1_test", "test")):
-        if usage in (None, "all", word):
-            rows += _pairs(*(file(os.path.join(directory, part, f"{stem}.{language}")) for language in (one, other)))
-    return rows_of(rows)
+    directory = folder(dataset_dir)
+    places = {"train": "training/train", "valid": "validation/val", "test": "mmt16_task1_test/test"}
+    stems = [file(os.path.join(directory, f"{place}.{one}")) for word, place in places.items() if usage in (None, "all", word)]
+    return grouped(stems, lambda path: _pairs(path, file(path.removesuffix(one) + other)))
 
 
-def _iwslt(directory: Any, usage: str | None, pair: Any, valid: str, test: str) -> Samples:
+def _iwslt(directory: Any, usage: str | None, pair: Any, valid: str, test: str, together: str | None = None) -> Samples:
+    """together : the folder of all languages; without one each pair has its own"""
     one, other = pair
-    base, rows = os.path.join(folder(directory), one, other, f"{one}-{other}"), []
-    if usage in (None, "all", "train"):
-        texts = [[line for line in lines(file(os.path.join(base, f"train.tags.{one}-{other}.{language}")))
-                  if line.strip() and not line.startswith("<")] for language in (one, other)]
-        rows += [(np.array(a.strip()), np.array(b.strip())) for a, b in zip(*texts)]
-    for word, name in (("valid", valid), ("test", test)):
-        if usage in (None, "all", word):
-            trees = [ElementTree.parse(file(os.path.join(base, f"IWSLT{name}.{one}-{other}.{language}.xml")))
-                     for language in (one, other)]
-            rows += [(np.array(a.text.strip()), np.array(b.text.strip())) for a, b in zip(*(t.iter("seg") for t in trees))]
-    return rows_of(rows)
+    source_, target = (together, together) if together else (one, other)
+    base = folder(os.path.join(folder(directory), "texts", source_, target, f"{source_}-{target}"))
+    names = {"train": f"train.tags.{one}-{other}", "valid": f"IWSLT{valid}.{one}-{other}", "test": f"IWSLT{test}.{one}-{other}"}
+    paths = [file(os.path.join(base, name + f".{one}{'' if word == 'train' else '.xml'}"))
+             for word, name in names.items() if usage in (None, "all", word)]
+
+    def rows_in(path: str) -> list[tuple]:
+        second = file(f".{other}".join(path.rsplit(f".{one}", 1)))
+        if path.endswith(".xml"):
+            try:
+                texts = [[seg.text or "" for seg in ElementTree.parse(each).iter("seg")] for each in (path, second)]
+            except ElementTree.ParseError as error:
+                raise BadFileError(f"{path} or {second} is no XML: {error}") from None
+        else:
+            texts = [[line for line in lines(each) if line.strip() and not line.lstrip().startswith("<")]
+                     for each in (path, second)]
+        if len(texts[0]) != len(texts[1]):
+            raise BadFileError(f"{path} and {second} have {len(texts[0])} and {len(texts[1])} sentences")
+        return [(np.array(a.strip()), np.array(b.strip())) for a, b in zip(*texts)]
+    return grouped(paths, rows_in, by_name=False)
 
 
 @source("text", "translation", usage=PARTS, text=True)
@@ -346,4 +354,4 @@ def IWSLT2016Dataset(dataset_dir, usage=None, language_pair=None, valid_set=None
 @source("text", "translation", usage=PARTS, text=True)
 def IWSLT2017Dataset(dataset_dir, usage=None, language_pair=None):
     """IWSLT 2017 (Cettolo et al. 2017): text, translation. language_pair : ["de", "en"] by default"""
-    return _iwslt(dataset_dir, usage, language_pair or ("de", "en"), "17.TED.dev2010", "17.TED.tst2010")
+    return _iwslt(dataset_dir, usage, language_pair or ("de", "en"), "17.TED.dev2010", "17.TED.tst2010", "DeEnItNlRo")

@@ -40,6 +40,16 @@ def grey_of(image: np.ndarray) -> np.ndarray:
     return (image @ GREY).astype(image.dtype)
 
 
+def of_bytes(image: np.ndarray, name: str) -> np.ndarray:
+    """The image if it consists of bytes, of truth values too. raises : DataError"""
+    if image.dtype == bool:
+        return image.astype(np.uint8)
+    if image.dtype != np.uint8:
+        raise DataError(f"{name}: the data type of image tensor does not match the requirement of operator. Expecting tensor in "
+                        f"type of (uint8). But got type {image.dtype}.")
+    return image
+
+
 def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
     """factor * image + (1 - factor) * other"""
     if factor == 1:
@@ -47,16 +57,17 @@ def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
     return as_bytes(image.astype(np.float64) * factor + np.asarray(other, np.float64) * (1 - factor), image)
 
 
-def enhanced(enhance: Any, by_array: Any) -> Any:
-    """A PIL image through Pillow, an array through a function of (array, factor)."""
+def enhanced(enhance: Any, by_array: Any, coloured: bool = True) -> Any:
+    """A PIL image through Pillow, an array through a function of (array, factor). coloured : an array must have three channels"""
     def adjust(image: Any, factor: float, name: str) -> Any:
         if isinstance(image, Image.Image):
             return enhance(image).enhance(factor)
-        return by_array(colours(image_array(image, name), name), factor)
+        array = image_array(image, name)
+        return by_array(colours(array, name) if coloured or array.ndim == 3 and array.shape[2] != 1 else array, factor)
     return adjust
 
 
-brightness = enhanced(ImageEnhance.Brightness, lambda image, f: blended(image, 0, f))
+brightness = enhanced(ImageEnhance.Brightness, lambda image, f: blended(image, 0, f), coloured=False)
 contrast = enhanced(ImageEnhance.Contrast, lambda image, f: blended(image, int(grey_of(image).mean() + 0.5), f))
 saturation = enhanced(ImageEnhance.Color, lambda image, f: blended(image, grey_of(image)[..., None], f))
 
@@ -81,9 +92,10 @@ def AdjustSaturation(image, /, saturation_factor):
 
 def hue_turned(image: Any, factor: float) -> Any:
     """The hue moved by `factor` of a full turn."""
-    if not factor:
+    if not factor or isinstance(image, Image.Image) and image.mode in ("L", "1", "I", "F"):      # grey has no hue
         return image
-    pil = image if isinstance(image, Image.Image) else as_pil(colours(image_array(image, "AdjustHue"), "AdjustHue"))
+    pil = image if isinstance(image, Image.Image) else as_pil(of_bytes(colours(image_array(image, "AdjustHue"), "AdjustHue"),
+                                                                       "AdjustHue"))
     hsv = np.array(pil.convert("HSV"))
     hsv[..., 0] = (hsv[..., 0].astype(np.int32) + int(factor * 255)) % 256
     turned = Image.fromarray(hsv, "HSV").convert("RGB")
@@ -112,7 +124,7 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     return blended(image, smooth, factor)
 
 
-@image_operation(gamma=unnamed(number(0)), gain=unnamed(number()))
+@image_operation(gamma=unnamed(number(0)), gain=unnamed(number()), video=True)
 def AdjustGamma(image, /, gamma, gain=1):
     """255 gain (x / 255)^gamma for bytes, gain x^gamma for floats in [0, 1]."""
     if image.dtype == np.uint8:
@@ -224,9 +236,7 @@ def Posterize(image, /, bits):
 
 def posterized(image: np.ndarray, bits: int) -> np.ndarray:
     """See Posterize. raises : DataError"""
-    if image.dtype != np.uint8:
-        raise DataError(f"Posterize: input image data type can not be float, but got {image.dtype}")
-    return image & np.uint8(256 - (1 << (8 - bits)))
+    return of_bytes(image, "Posterize") & np.uint8(256 - (1 << (8 - bits)))
 
 
 def bit_range(value: Any, name: str) -> tuple[int, int]:
@@ -309,7 +319,7 @@ def equalised(image: Any) -> Any:
     """See Equalize."""
     if isinstance(image, Image.Image):
         return ImageOps.equalize(image)
-    return by_channel(image_array(image, "Equalize"), _equalised)
+    return by_channel(of_bytes(image_array(image, "Equalize"), "Equalize"), _equalised)
 
 
 @operation(prob=probability, random=True)
@@ -322,7 +332,8 @@ def contrasted(image: Any, cutoff: float, ignore: Any) -> Any:
     """See AutoContrast; Pillow's rules for PIL images, cutoff in whole pixels."""
     if isinstance(image, Image.Image):
         return ImageOps.autocontrast(image, cutoff, ignore)
-    return by_channel(image_array(image, "AutoContrast"), lambda channel: _auto(channel, cutoff, ignore or ()))
+    array = of_bytes(image_array(image, "AutoContrast"), "AutoContrast")
+    return by_channel(array, lambda channel: _auto(channel, cutoff, ignore or ()))
 
 
 def _auto(channel: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
@@ -412,12 +423,14 @@ def ConvertColor(image, /, convert_mode):
 
 
 def _channels_last(image: Any, is_hwc: bool, name: str) -> np.ndarray:
-    image = image_array(image, name)
+    if not isinstance(image, (np.ndarray, Image.Image)):
+        raise ArgumentError(f"{name}: img should be NumPy or PIL image. Got {type(image)}.")
+    image = np.asarray(image)
     if image.ndim not in (3, 4):
-        raise DataError(f"{name}: img shape should be 3 or 4 dimensions, got {image.ndim}")
+        raise ArgumentError(f"{name}: img shape should be (H, W, C)/(N, H, W, C)/(C, H, W)/(N, C, H, W). Got {image.shape}.")
     image = image if is_hwc else np.moveaxis(image, -3, -1)
     if image.shape[-1] != 3:
-        raise DataError(f"{name}: img should have 3 channels, got {image.shape[-1]}")
+        raise ArgumentError(f"{name}: img should be 3 channels RGB img. Got {image.shape[-1]} channels.")
     return image
 
 
@@ -436,13 +449,13 @@ def RgbToHsv(image, /, is_hwc=False):
 @operation(is_hwc=flag)
 def HsvToRgb(image, /, is_hwc=False):
     """Red, green, blue of hue, saturation and value in [0, 1]."""
-    hsv = _channels_last(image, is_hwc, "HsvToRgb")
+    hsv = _channels_last(image, is_hwc, "HsvToRgb").astype(np.float64)
     hue, saturation_, value = hsv[..., 0], hsv[..., 1], hsv[..., 2]
     part = hue * 6.0 - np.trunc(hue * 6.0)
     p, q, t = value * (1 - saturation_), value * (1 - saturation_ * part), value * (1 - saturation_ * (1 - part))
     sector = np.trunc(hue * 6.0).astype(int) % 6
     rgb = np.stack([np.choose(sector, choices) for choices in (
-        (value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q))], -1).astype(hsv.dtype)
+        (value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q))], -1)
     return rgb if is_hwc else np.moveaxis(rgb, -1, -3)
 
 
@@ -472,7 +485,7 @@ def normalised(image: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.n
     return np.divide(out, np.array(std, np.float32).reshape(shape), out=out)
 
 
-@operation(mean=mean_and_std, std=mean_and_std, is_hwc=flag, together=same_length)
+@operation(mean=mean_and_std, std=mean_and_std, is_hwc=flag, together=same_length, video=True)
 def Normalize(image, /, mean, std, is_hwc=True):
     """(x - mean) / std by channel, in float32. is_hwc : the channels are the last axis, else the first"""
     return normalised(image_array(image, "Normalize"), mean, std, is_hwc)
@@ -488,10 +501,12 @@ def NormalizePad(image, /, mean, std, dtype="float32", is_hwc=True):
     return np.concatenate([found, np.zeros_like(found.take([0], axis))], axis).astype(dtype)
 
 
-@image_operation(rescale=number(), shift=number(), pil=False)
+@operation(rescale=number(), shift=number())
 def Rescale(image, /, rescale, shift):
-    """x * rescale + shift in float32."""
-    return image.astype(np.float32) * np.float32(rescale) + np.float32(shift)
+    """x * rescale + shift in float32, of arrays of any shape."""
+    if not isinstance(image, (np.ndarray, Image.Image)):
+        raise ArgumentError(f"Input should be NumPy or PIL image, got {type(image)}.")
+    return np.asarray(image).astype(np.float32) * np.float32(rescale) + np.float32(shift)
 
 
 @image_operation(pil=False)

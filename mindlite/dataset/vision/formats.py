@@ -26,7 +26,7 @@ def opened(data: Any, name: str) -> Image.Image:
         if data.dtype.kind == "S" and data.size == 1:        # bytes, as MindDataset gives them
             data = np.frombuffer(data.tobytes(), np.uint8)
         if data.ndim != 1:
-            raise DataError(f"{name}: invalid input shape, only support 1D input, but got rank: {data.ndim}")
+            raise ArgumentError(f"{name}: the number of array dimensions of the encoded image should be 1, but got {data.ndim}.")
         if data.dtype.kind in "US":
             raise DataError(f"{name}: invalid input type, only support bytes, but got {data.dtype}")
     elif not isinstance(data, (bytes, bytearray)):
@@ -69,15 +69,13 @@ def ToPIL(image, /):
     if not isinstance(image, np.ndarray):
         raise ArgumentError(f"The input of ToPIL should be ndarray or PIL Image. Got {type(image)}.")
     if image.ndim not in (2, 3):
-        raise DataError(f"ToPIL: the image should have 2 or 3 dimensions, but got {image.ndim}")
+        raise ValueRangeError(f"ToPIL: the dimension of input image should be 2 or 3. Got {image.ndim}.")
     return as_pil(image)
 
 
 @operation()
 def ToNumpy(image, /):
-    """The pixels of a PIL image as an array."""
-    if not isinstance(image, Image.Image):
-        raise ArgumentError(f"img should be PIL image. Got {type(image)}.")
+    """The pixels of a PIL image as an array; a copy of an array."""
     return np.array(image)
 
 
@@ -101,9 +99,9 @@ def ToTensor(image, /, output_type=np.dtype(np.float32)):
 @operation(data_type=dtype_of)
 def ToType(image, /, data_type):
     """The array with another element type."""
-    if not isinstance(image, np.ndarray):
-        raise ArgumentError(f"The input should be a NumPy array. Got {type(image)}.")
-    return image.astype(data_type)
+    if not isinstance(image, (np.ndarray, Image.Image)):
+        raise ArgumentError(f"The input should be a NumPy or PIL image. Got {type(image)}.")
+    return np.asarray(image).astype(data_type)
 
 
 # ------------------------------------------------------------------- files

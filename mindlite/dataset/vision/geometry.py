@@ -51,7 +51,7 @@ def shape_of(image: Any, name: str) -> tuple[int, int]:
     return image_array(image, name).shape[:2]                # type: ignore[return-value]
 
 
-@operation(size=image_size, interpolation=inter)
+@operation(size=image_size, interpolation=inter, video=True)
 def Resize(image, /, size, interpolation=Inter.BILINEAR):
     """The image in another size. size : (height, width), or the shorter side
 
@@ -60,7 +60,7 @@ def Resize(image, /, size, interpolation=Inter.BILINEAR):
     return resized(image, *target_size(shape_of(image, "Resize"), size), interpolation)
 
 
-@operation(size=image_size, random=True)
+@operation(size=image_size, random=True, video=True)
 def RandomResize(image, /, size):
     """Resize with an interpolation drawn at random."""
     how = [Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA][draws.generator().integers(4)]
@@ -98,11 +98,15 @@ def _part_resized(image: Any, part: np.ndarray, size: Any, how: Inter) -> Any:
     return resize_array(part, *target, how)
 
 
-@image_operation(size=image_size)
+@image_operation(size=image_size, video=True)
 def CenterCrop(image, /, size):
     """The middle of the image; what is missing is 0."""
     height, width = pair(size)
     tall, wide = max(0, height - image.shape[0]), max(0, width - image.shape[1])
+    if math.ceil(tall / 2) > 3 * image.shape[0] or math.ceil(wide / 2) > 3 * image.shape[1]:
+        raise DataError(f"CenterCrop: Padding size cannot be more than 3 times of the original image size, got top padding: "
+                        f"{math.ceil(tall / 2)}, left padding: {math.ceil(wide / 2)}, while the original image size: "
+                        f"{image.shape[0]}, {image.shape[1]}")
     if tall or wide:
         image = pad_array(image, (math.ceil(wide / 2), math.ceil(tall / 2), wide // 2, tall // 2))
     top, left = int(round((image.shape[0] - height) / 2.)), int(round((image.shape[1] - width) / 2.))
@@ -140,19 +144,19 @@ def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CON
     return pad_array(image, (left, top, wide - left, tall - top), fill_value, padding_mode)
 
 
-@image_operation(pil=False)
+@image_operation(pil=False, video=True)
 def HorizontalFlip(image, /):
-    """Left and right exchanged; of [..., height, width, channel] in each image."""
-    return image[..., ::-1, :].copy() if image.ndim > 2 else image[:, ::-1].copy()
+    """Left and right exchanged."""
+    return image[:, ::-1].copy()
 
 
-@image_operation(pil=False)
+@image_operation(pil=False, video=True)
 def VerticalFlip(image, /):
-    """Above and below exchanged; of [..., height, width, channel] in each image."""
-    return image[..., ::-1, :, :].copy() if image.ndim > 2 else image[::-1].copy()
+    """Above and below exchanged."""
+    return image[::-1].copy()
 
 
-@image_operation(prob=probability, random=True)
+@image_operation(prob=probability, random=True, video=True)
 def RandomHorizontalFlip(image, /, prob=0.5):
     """Left and right exchanged with probability `prob`."""
     return image[:, ::-1].copy() if draws.generator().random() < prob else image
@@ -190,7 +194,7 @@ CROP: dict[str, Any]
 CROP = dict(size=image_size, padding=optional(padding_of), pad_if_needed=flag, fill_value=fill, padding_mode=border)
 
 
-@image_operation(random=True, **CROP)
+@image_operation(random=True, video=True, **CROP)
 def RandomCrop(image, /, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
     """A part of the image at a random position, after padding."""
     image, _ = padded_for_crop(image, pair(size), padding, pad_if_needed, fill_value, padding_mode)
@@ -225,7 +229,7 @@ def growing(low_open: bool) -> Any:
 PART = dict(size=image_size, scale=growing(False), ratio=growing(True), interpolation=inter, max_attempts=whole(1))
 
 
-@operation(random=True, **PART)
+@operation(random=True, video=True, **PART)
 def RandomResizedCrop(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.), interpolation=Inter.BILINEAR, max_attempts=10):
     """A random part of the image in a given size: Szegedy et al. 2015.
 
@@ -320,7 +324,7 @@ def rotated(image: np.ndarray, degrees: float, how: Inter, expand: bool, centre:
 centre_of = optional(items(number(), 2))
 
 
-@image_operation(degrees=number(), resample=inter, expand=flag, center=centre_of, fill_value=fill, pil=False)
+@image_operation(degrees=number(), resample=inter, expand=flag, center=centre_of, fill_value=fill, pil=False, video=True)
 def Rotate(image, /, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
     """The image rotated counter-clockwise. center : (x, y), the middle by default"""
     return rotated(image, degrees, resample, expand, center, fill_value)

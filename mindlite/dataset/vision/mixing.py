@@ -15,6 +15,9 @@ def _labels(images: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
     if images.ndim != 4:
         raise DataError(f"{name}: input must be a batch of images of 4 dimensions (make sure you have batched before), got "
                         f"{images.ndim}")
+    if labels.dtype.kind not in "biuf":
+        raise DataError(f"{name}: invalid label type, label must be in a numeric type, but got: {labels.dtype}. You may need to "
+                        f"perform OneHot first.")
     if labels.ndim not in (2, 3) or len(labels) != len(images):
         raise DataError(f"{name}: wrong labels shape. The second column (labels) must have a shape of NC or NLC (one-hot) for "
                         f"{len(images)} images, got {labels.shape}")
