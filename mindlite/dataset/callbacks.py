@@ -4,15 +4,19 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ..common.errors import ArgumentError
+from ..common.errors import ArgumentError, MissingAttributeError, ValueRangeError
 from . import config
 from .config import whole_number
 
 HOOKS = ("ds_begin", "ds_epoch_begin", "ds_epoch_end", "ds_step_begin", "ds_step_end")
 
 
+class MissingHookError(MissingAttributeError, ValueRangeError):
+    """A callback without any hook."""
+
+
 class DSRunContext:
-    """What a hook is given: cur_epoch_num, cur_step_num_in_epoch, cur_step_num, all from 1."""
+    """What a hook is given: cur_epoch_num, cur_step_num_in_epoch, cur_step_num, all from 1; for ds_begin 0."""
 
     def __init__(self, epoch: int, step_in_epoch: int, step: int) -> None:
         self.cur_epoch_num, self.cur_step_num_in_epoch, self.cur_step_num = epoch, step_in_epoch, step
@@ -30,6 +34,8 @@ class DSCallback:
 
     def on(self, hook: str, epoch: int, step_in_epoch: int) -> None:
         """Call a hook, if this object has it."""
+        if hook == "ds_begin":
+            self._steps = 0
         if hook == "ds_step_begin":
             self._steps += 1
         method = getattr(self, hook, None)
@@ -85,16 +91,22 @@ class WaitedDSCallback(DSCallback):
             self.sync_step_begin(self.step_run_context, ds_run_context)
 
     def _wait(self, event: threading.Event, what: str) -> None:
-        if not event.wait(config.settings.callback_timeout):
-            raise RuntimeError(f"WaitedDSCallback: the training loop has not called {what}() for "
-                               f"{config.settings.callback_timeout} s; give the callback to Model.train as well")
+        seconds = config.settings.callback_timeout
+        if not event.wait(seconds):
+            raise RuntimeError(f"ds_{what.replace('end', 'begin')} timed out after {seconds} second(s). The training loop has "
+                               f"not called {what}(); is the callback given to Model.train too, and step_size the batch size?")
         event.clear()
 
 
 def check_callbacks(callbacks: Any) -> list[DSCallback]:
     """A list of callbacks. raises : ArgumentError"""
     found = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
-    for callback in found:
+    for k, callback in enumerate(found):
         if not isinstance(callback, DSCallback):
-            raise ArgumentError(f"Argument callbacks with value {callback} is not of type [<class 'DSCallback'>].")
+            name = f"callbacks[{k}]" if isinstance(callbacks, (list, tuple)) else "callbacks"
+            raise ArgumentError(f"Argument {name} with value {callback} is not of type [<class 'DSCallback'>], but got "
+                                f"{type(callback)}.")
+        if not any(hasattr(callback, hook) for hook in HOOKS):
+            raise MissingHookError("Inheriting Callback class without overriding any methods, check the usage of user defined "
+                                   "Callback.", note=f"{type(callback).__name__}: {', '.join(HOOKS)}")
     return found

@@ -256,8 +256,9 @@ class Dataset(Node):
         return shapes
 
     def output_types(self) -> list:
-        """The NumPy dtype of each column of the first row."""
-        return [np.asarray(value).dtype for value in self.first_row()]
+        """The NumPy dtype of each column of the first row; of text without a length."""
+        kinds = [np.asarray(value).dtype for value in self.first_row()]
+        return [np.dtype(kind.kind) if kind.kind in "US" else kind for kind in kinds]
 
     def get_batch_size(self) -> int:
         """Rows in a batch, 1 if there are no batches."""

@@ -137,7 +137,8 @@ class CallbackCalls:
     def begin(self) -> None:
         """Before the first row of an epoch."""
         if self.epoch == 0:
-            self._call("ds_begin")
+            for callback in self.callbacks:
+                callback.on("ds_begin", 0, 0)
         self._call("ds_epoch_begin")
 
     def end(self) -> None:

@@ -172,7 +172,7 @@ _REASONS["it checks arguments inside MindSpore's dataset"] = tuple("""
 _REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
     COMPATIBLE DeviceCtx EnvProfiler ExitByRequest HostSystem MapCacheIdx MapParameter MsDispatchMode Pull Push UntypedStorage
     _reuse_data_ptr _tft_handler init_ckpt_file_system load_mindir load_obf_params_into_net mindio_preload obfuscate_ckpt
-    save_mindir set_dec_mode set_dump set_enc_key set_enc_mode set_mindio_server_info set_op_strategy_config
+    save_mindir set_dump set_mindio_server_info set_op_strategy_config
     split_dynamic_mindir vlog_print""".split())
 _REASONS["it edits the source of networks: here a Cell's children are set as attributes, and `optim` rewrites graphs"] = (
     "Node", "NodeType", "PatternEngine", "PatternNode", "Replacement", "ScopedValue", "SymbolTree", "ValueType")

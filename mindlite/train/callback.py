@@ -19,6 +19,7 @@ import numpy as np
 
 from ..common.errors import ArgumentError, MissingAttributeError
 from ..common.tensor import Tensor
+from ..dataset.callbacks import WaitedDSCallback
 
 TRAIN_HOOKS = ("on_train_begin", "on_train_epoch_begin", "on_train_step_begin", "on_train_step_end", "on_train_epoch_end",
                "on_train_end")
@@ -168,9 +169,17 @@ class Callbacks:
             getattr(callback, hook)(context)
 
 
+class _OfDataset(Callback):
+    """The training loop's side of a callback of a data set: it tells it of the end of steps and epochs."""
+
+    def __init__(self, waiting: WaitedDSCallback) -> None:
+        self.step_end, self.epoch_end, self.end = waiting.step_end, waiting.epoch_end, waiting.end   # type: ignore[method-assign]
+
+
 def as_callbacks(callbacks: Any) -> list[Callback]:
     """The list of callbacks that None, one, or a list or tuple of them stand for. raises : ArgumentError"""
     found = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    found = [_OfDataset(callback) if isinstance(callback, WaitedDSCallback) else callback for callback in found]
     for callback in found:
         if not isinstance(callback, Callback):
             raise ArgumentError(f"callbacks: takes a Callback or a list of them, not {type(callback).__name__}")

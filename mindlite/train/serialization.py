@@ -16,11 +16,11 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ..common import cipher
 from ..common.errors import ArgumentError, FileFormatError, MindliteError, ShapeError, ValueRangeError
 from ..common.files import replacing
 from ..common.tensor import Parameter, Tensor
 from ..mindir.file import read_file, write_stream
-from . import cipher
 from .checkpoint import read_ckpt, read_safetensors, write_ckpt, write_safetensors
 from .export import module_of, with_exceptions
 

@@ -312,7 +312,7 @@ def test_names_of_files_are_a_column_only_after_rename(tmp_path):
     assert "_meta-filename" not in next(dataset.create_dict_iterator(num_epochs=1))
     width = len(next(dataset.create_tuple_iterator(num_epochs=1)))
     renamed = next(dataset.rename("_meta-filename", "file").create_dict_iterator(num_epochs=1, output_numpy=True))
-    assert renamed["file"].item().endswith(".jpg") and len(renamed) == width + 1
+    assert renamed["file"].item() == "1" and len(renamed) == width + 1, "without its ending, as in MindSpore"
 
 
 def test_arguments_are_checked_before_files_are_read(tmp_path):
@@ -483,10 +483,10 @@ def test_records_have_the_columns_of_the_first_one_or_of_a_schema(tmp_path):
     schema.add_column("i", "int32", [2, 1]), schema.add_column("s", "string")
     assert rows(ds.TFRecordDataset(path, schema, shuffle=False))[0] == [[[0], [-1]], ["ab0"]]
     assert rows(ds.TFRecordDataset(path, write(tmp_path / "s.json", schema.to_json()), ["i"], shuffle=False))[0] == [[[0], [-1]]]
-    with pytest.raises(RuntimeError, match="'zz' is not in a record"):
+    with pytest.raises(RuntimeError, match="failed to find column name: zz"):
         rows(ds.TFRecordDataset(path, columns_list=["zz"]))
     schema.from_json({"columns": [{"name": "i", "type": "int64", "shape": [3]}]})
-    with pytest.raises(RuntimeError, match="do not fit the shape"):
+    with pytest.raises(RuntimeError, match="Column shape of i defined in schema does not match"):
         rows(ds.TFRecordDataset(path, schema))
 
 

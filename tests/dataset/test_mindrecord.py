@@ -120,7 +120,7 @@ def test_rows_go_into_a_pipeline(tmp_path, monkeypatch):
     path = written(tmp_path / "x", range(6))
     dataset = ds.MindDataset(path, shuffle=False)
     assert dataset.get_col_names() == ["box", "data", "label", "mask", "name", "score"]
-    assert [str(kind) for kind in dataset.output_types()] == ["float32", "|S1", "int32", "int64", "<U5", "float64"]
+    assert [str(kind) for kind in dataset.output_types()] == ["float32", "|S0", "int32", "int64", "<U0", "float64"]
     labels = ds.MindDataset(path, ["label"], shuffle=False, num_shards=4, shard_id=3, padded_sample={"label": -1}, num_padded=2)
     assert [int(r[0]) for r in labels.create_tuple_iterator(num_epochs=1, output_numpy=True)] == [3, -1]
     balanced = ds.MindDataset(path, ["label"], sampler=ds.PKSampler(1))
@@ -271,3 +271,63 @@ def test_records_of_tensorflow_become_mindrecord_files(tmp_path):
     files._mnist(tmp_path / "m"), files._mnist(tmp_path / "m", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
     mr.MnistToMR(str(tmp_path / "m"), str(tmp_path / "mnist")).transform()
     assert [r["label"] for r in mr.FileReader(str(tmp_path / "mnist_test.mindrecord")).get_next()] == [3, 1, 2]
+
+
+@pytest.fixture
+def _plain_again():
+    yield
+    mr.set_enc_key(None)
+    mr.set_enc_mode()
+    mr.set_dec_mode(None)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_encrypted_files_are_read_with_their_key_alone(tmp_path, _plain_again, shards):
+    pytest.importorskip("cryptography")
+    mr.set_enc_key("0123456789012345")
+    path = written(tmp_path / "x", shards=shards)
+    name = path if shards == 1 else path + "0"
+    assert [r["label"] for r in mr.FileReader(name).get_next()] == list(range(5))
+    assert sorted(int(r["label"]) for r in ds.MindDataset(name).create_dict_iterator(1, output_numpy=True)) == list(range(5))
+    for file in os.listdir(tmp_path):
+        data = (tmp_path / file).read_bytes()
+        assert data.endswith(b"\0\0\0\0AES-GCMENCRYPT") and b"a schema" not in data and b"SQLite" not in data
+    if shards == 1:
+        more = mr.FileWriter.open_for_append(path)
+        more.write_raw_data([row(5)])
+        more.commit()
+        assert len(list(mr.FileReader(name).get_next())) == 6
+    for key, said in (("x" * 16, "check if enc_key"), (None, "is encrypted")):
+        mr.set_enc_key(key)
+        with pytest.raises(RuntimeError, match=said):
+            mr.FileReader(name)
+    plain = written(tmp_path / "plain")
+    mr.set_enc_key("x" * 32)
+    with pytest.raises(RuntimeError, match="is not encrypted"):
+        mr.FileReader(plain)
+
+
+def test_files_may_be_encrypted_by_own_functions(tmp_path, _plain_again):
+    def turned(source, size, target, key):
+        target.write((np.frombuffer(source.read(size), np.uint8) ^ ord(key[0])).tobytes())
+
+    def back(source, size, target, key):
+        turned(source, size - 11, target, key)               # without 0 and the name of the mode
+    mr.set_enc_key("0123456789012345")
+    mr.set_enc_mode(turned)
+    path = str(tmp_path / "x")
+    writer = mr.FileWriter(path)
+    writer.add_schema({"a": {"type": "int32"}})
+    writer.write_raw_data([{"a": k} for k in range(3)])
+    assert writer.commit() == mr.SUCCESS
+    with pytest.raises(RuntimeError, match="define custom decryption"):
+        mr.FileReader(path)
+    mr.set_dec_mode(back)
+    assert [r["a"] for r in mr.FileReader(path).get_next()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("call, argument", [("set_enc_key", 3), ("set_enc_key", "short"), ("set_enc_mode", "AES-CBC"),
+                                            ("set_dec_mode", 3)])
+def test_keys_and_modes_that_cannot_be_are_refused(call, argument):
+    with pytest.raises(ValueError):
+        getattr(mr, call)(argument)

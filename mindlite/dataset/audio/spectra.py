@@ -465,7 +465,7 @@ def _stripes(data: np.ndarray, each: bool, limit: int, start: int, value: float,
     return masked(data, int(numbers.random() * (size - width)) if each else start, width, value, axis)
 
 
-MASK = dict(iid_masks=flag, mask_start=whole(0), mask_value=number())
+MASK: dict[str, Any] = dict(iid_masks=flag, mask_start=whole(0), mask_value=number())
 
 
 @operation(freq_mask_param=whole(0), random=True, **MASK)

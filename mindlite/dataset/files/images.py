@@ -483,7 +483,7 @@ def CocoDataset(dataset_dir, annotation_file, task="Detection", *, decode=False,
         found: dict[Any, list] = {}
         for note in content["annotations"]:
             found.setdefault(note["image_id"], []).extend(note["segments_info"] if task == "Panoptic" else [note])
-        classes = {c["name"]: [c["id"]] for c in content.get("categories", [])}
+        classes = {c["name"]: [c["id"], c["isthing"]] if task == "Panoptic" else [c["id"]] for c in content.get("categories", [])}
     except (ValueError, KeyError, TypeError) as error:
         raise BadFileError(f"{annotation_file} is no annotation file of COCO: {error!r}") from None
     keys = [key for key in names if found.get(key)]
@@ -503,7 +503,7 @@ def CocoDataset(dataset_dir, annotation_file, task="Detection", *, decode=False,
         return np.array([np.ravel(note.get(name, 0)) for note in notes], kind)
 
     def sample(k: int) -> tuple:
-        extra = (np.array(names[keys[k]]),) if extra_metadata else ()
+        extra = (np.array(os.path.splitext(names[keys[k]])[0]),) if extra_metadata else ()
         return picture(paths[k], decode), *(column(name, found[keys[k]]) for name in _COCO[task]), *extra
     return Samples(len(keys), sample, ["image", *_COCO[task], *(["_meta-filename"] if extra_metadata else [])], classes=classes,
                    files=paths)

@@ -255,13 +255,15 @@ class Schema:
 
 def _value(found: Any, column: dict | None, name: str, path: str) -> np.ndarray:
     """The array of a feature, as a column of the Schema describes it, or by itself."""
+    kind = column["type"] if column is not None else ""
+    if kind and (kind == "string") > isinstance(found, list) or isinstance(found, list) and kind not in ("", "string", "uint8"):
+        raise BadFileError(f"The data type loaded from the example for feature name: {name} does not match the predefined type "
+                           f"in schema, {kind}. ({path})")
     if isinstance(found, list):                              # bytes
         if column is not None and column["type"] == "string":
             out = np.array([value.decode("utf-8", "replace") for value in found])
         elif len({len(value) for value in found}) <= 1:
             out = np.frombuffer(b"".join(found), np.uint8)
-            if column is not None and column["type"] not in ("uint8", "string"):
-                out = out.view(dt.dtype(column["type"]).numpy)
             out = out if len(found) == 1 else out.reshape(len(found), -1)
         else:
             out = np.array(found)
@@ -272,8 +274,8 @@ def _value(found: Any, column: dict | None, name: str, path: str) -> np.ndarray:
     try:
         return out.reshape(column["shape"])
     except ValueError:
-        raise BadFileError(f"{path}: column {name!r} has {out.size} values, which do not fit the shape {column['shape']} of the "
-                           f"schema") from None
+        raise BadFileError(f"Column shape of {name} defined in schema does not match the shape actually load: {column['shape']} "
+                           f"and {out.size} values. ({path})") from None
 
 
 @source("", text=True)
@@ -307,8 +309,9 @@ def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equa
         found = example(record(datas[number], span, path), path)
         for name in names:
             if name not in found:
-                raise BadFileError(f"Invalid columns_list, column {name!r} is not in a record of {path}, which has "
-                                   f"{', '.join(sorted(found))}")
+                missing = f"Feature name: {name} is required in schema but could not be found in tfrecord file" if described \
+                    is not None else f"Invalid columns_list, tfrecord file failed to find column name: {name}"
+                raise BadFileError(f"{missing}. {path} has {', '.join(sorted(found))}")
         return tuple(_value(found[name], columns.get(name), name, path) for name in names)
     numbers = [number for number, _ in positions]
     return Samples(len(positions), sample, names, files=[paths[number] for number in numbers], groups=numbers)

@@ -11,7 +11,7 @@ from ...common import dtype as dt
 from ..files import images, records
 from ..vision.formats import encode_jpeg
 from .errors import ParamTypeError, ParamValueError, PathNotExistsError
-from .layout import MindRecordError
+from .errors import MindRecordError
 from .writer import SUCCESS, FileWriter, check_file_name
 
 ROWS_AT_ONCE = 256

@@ -3,7 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...common.errors import MindliteError
+from ...common.errors import FileFormatError, MindliteError
+
+
+class MindRecordError(FileFormatError, RuntimeError):
+    """A MindRecord file that is damaged, or is none."""
 
 
 class MindRecordException(MindliteError, RuntimeError):

@@ -18,20 +18,18 @@ import json
 import os
 import sqlite3
 import struct
+import tempfile
 import urllib.parse
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.errors import FileFormatError
+from . import encryption
+from .errors import MindRecordError
 
 HEADER_SIZE, PAGE_SIZE = 1 << 24, 1 << 25
 MAX_HEADER = 1 << 28
 SCALARS = {"int32": np.int32, "int64": np.int64, "float32": np.float32, "float64": np.float64, "string": np.str_}
-
-
-class MindRecordError(FileFormatError, RuntimeError):
-    """A MindRecord file that is damaged, or is none."""
 
 
 # ------------------------------------------------------------------- MessagePack, as much as rows need
@@ -205,8 +203,10 @@ class MindRecordFile:
     """
 
     def __init__(self, path: str) -> None:
-        self.path, self.size = path, os.path.getsize(path)
-        with open(path, "rb") as stream:
+        self.path = path
+        with self.open() as stream:
+            self.size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
             length = int.from_bytes(stream.read(8), "little")
             if length > MAX_HEADER:
                 raise MindRecordError(f"Invalid file, the size of mindrecord file header is larger than the upper limit. "
@@ -231,6 +231,10 @@ class MindRecordFile:
         self.raws = sorted(set(self.schema) - set(self.blobs))
         self.locations = self._locations()
 
+    def open(self) -> Any:
+        """The file as a stream of its plain bytes."""
+        return encryption.opened(self.path)
+
     def _locations(self) -> list[RowLocation]:
         index = self.path + ".db"
         if not os.path.isfile(index):
@@ -252,7 +256,8 @@ class MindRecordFile:
     def _select(self, what: str) -> list[tuple]:
         """Columns of the index for all rows. raises : MindRecordError"""
         index = os.path.abspath(self.path + ".db")
-        data = sqlite3.connect(f"file:{urllib.parse.quote(index)}?mode=ro", uri=True)
+        data = sqlite3.connect(f"file:{urllib.parse.quote(index)}?mode=ro", uri=True) if encryption.Settings.key is None \
+            else database(encryption.opened(index).read())
         try:
             return data.execute(f"SELECT {what} FROM INDEXES ORDER BY ROW_ID").fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -287,6 +292,35 @@ class MindRecordFile:
             for name, part in zip(self.blobs, _split(data, len(self.blobs), self.path)):
                 found[name] = unpack_field(part, self.schema[name], name)
         return found
+
+
+def content_of(data: sqlite3.Connection) -> bytes:
+    """A database in memory as a file's bytes."""
+    if hasattr(data, "serialize"):
+        return data.serialize()
+    with tempfile.TemporaryDirectory() as folder:            # Python 3.10
+        path = os.path.join(folder, "index.db")
+        with sqlite3.connect(path) as copy:
+            data.backup(copy)
+        copy.close()
+        with open(path, "rb") as stream:
+            return stream.read()
+
+
+def database(content: bytes) -> sqlite3.Connection:
+    """A file's bytes as a database in memory."""
+    data = sqlite3.connect(":memory:")
+    if hasattr(data, "deserialize"):
+        data.deserialize(content)
+        return data
+    with tempfile.TemporaryDirectory() as folder:            # Python 3.10
+        path = os.path.join(folder, "index.db")
+        with open(path, "wb") as stream:
+            stream.write(content)
+        with sqlite3.connect(path) as copy:
+            copy.backup(data)
+        copy.close()
+    return data
 
 
 def _split(data: bytes, count: int, path: str) -> list[bytes]:

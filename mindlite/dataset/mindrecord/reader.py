@@ -12,8 +12,8 @@ from ..columns import ColumnError, names_list
 from ..config import whole_number
 from ..samplers import BuiltinSampler, Shuffle, select_sampler
 from ..sources import Source
-from .errors import MRMFetchDataError, ParamTypeError, ParamValueError
-from .layout import SCALARS, MindRecordError, MindRecordFile
+from .errors import MindRecordError, MRMFetchDataError, ParamTypeError, ParamValueError
+from .layout import SCALARS, MindRecordFile
 
 
 def files_of(names: Any) -> list[MindRecordFile]:
@@ -52,7 +52,7 @@ class Rows:
         number, row = self.positions[index]
         key = os.getpid(), number
         if key not in self.streams:
-            self.streams[key] = open(self.files[number].path, "rb")
+            self.streams[key] = self.files[number].open()
         return self.files[number].row(row, self.streams[key])
 
     def close(self) -> None:

@@ -6,15 +6,15 @@ import os
 import re
 import sqlite3
 import struct
-import tempfile
 from typing import Any
 
 import numpy as np
 
 from ...common import log
 from ...common.files import replacing
-from .errors import MRMInvalidSchemaError, MRMOpenError, ParamTypeError, ParamValueError
-from .layout import HEADER_SIZE, PAGE_SIZE, SCALARS, MindRecordError, MindRecordFile, is_blob, pack_field, pack_map
+from .encryption import encrypt_file
+from .errors import MindRecordError, MRMInvalidSchemaError, MRMOpenError, ParamTypeError, ParamValueError
+from .layout import HEADER_SIZE, PAGE_SIZE, SCALARS, MindRecordFile, content_of, is_blob, pack_field, pack_map
 
 SUCCESS, FAILED = "SUCCESS", "FAILED"
 _SQL = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "float32": "REAL", "float64": "REAL"}
@@ -64,7 +64,7 @@ class FileWriter:
         writer.schema, writer.description, writer.index = first.schema, first.description, first.index_fields
         for path in writer.paths:
             file = MindRecordFile(path)
-            with open(path, "rb") as stream:
+            with file.open() as stream:
                 for number in range(len(file.locations)):
                     writer._add(file.row(number, stream))
         return writer
@@ -252,6 +252,8 @@ class FileWriter:
                     stream.seek(HEADER_SIZE + number * PAGE_SIZE)
                     stream.write(b"".join(content))
             self._write_index(path, rows, locations, groups, index)
+            encrypt_file(path)
+            encrypt_file(path + ".db")
         except OSError as error:
             raise MRMOpenError(f"{path} cannot be written: {error}") from None
 
@@ -276,22 +278,8 @@ class FileWriter:
         data.executemany(f"INSERT INTO INDEXES VALUES ({','.join('?' * (8 + 2 * len(index)))})", lines)
         data.commit()
         with replacing(path + ".db") as stream:
-            stream.write(_bytes_of(data))
+            stream.write(content_of(data))
         data.close()
-
-
-def _bytes_of(data: sqlite3.Connection) -> bytes:
-    """A database in memory as a file's bytes."""
-    if hasattr(data, "serialize"):
-        return data.serialize()
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "index.db")
-        with sqlite3.connect(path) as copy:
-            data.backup(copy)
-        copy.close()
-        with open(path, "rb") as stream:
-            return stream.read()
 
 
 def _page(number: int, kind: str, of_kind: int, row: int, shard: int) -> dict:

@@ -13,7 +13,7 @@ import os
 import struct
 from typing import Any
 
-from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
+from .errors import ArgumentError, FileFormatError, ValueRangeError
 
 MAGIC = {"AES-GCM": 0x7F3A5ED8, "AES-CBC": 0x7F3A5ED9, "SM4-CBC": 0x7F3A5EDA}
 BLOCK = 64 << 20
