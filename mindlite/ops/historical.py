@@ -15,12 +15,14 @@ from ..common.dtype import DTypeLike
 from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.abstract import AbstractTensor
+from ..mindir.graph import AnfNode
 from .arithmetic import abs
-from .axes import normal_axis
+from .axes import as_known_number, normal_axis
 from .basic import cast, reduce_sum, reshape
 from .combined import clip_by_norm
 from .creation import arange, full, full_like
-from .define import as_operand, dtype_of
+from .define import as_operand, dtype_of, is_scalar
 from .einsum import einsum
 from .logic import greater, logical_and
 from .lookup import gather_elements
@@ -213,7 +215,7 @@ def is_tensor(obj: object) -> Any:
     obj    : any object, of whatever type
     out    : bool
     """
-    return isinstance(obj, Tensor)
+    return isinstance(obj, Tensor) or isinstance(obj, AnfNode) and isinstance(obj.abstract, AbstractTensor)
 
 
 def frombuffer(buffer: Any, dtype: DTypeLike = dt.uint8, count: int = -1, offset: int = 0) -> Tensor:
@@ -235,6 +237,8 @@ def scalar_to_tensor(input_x: Any, dtype: DTypeLike | None = dt.float32) -> Tens
     input_x : bool, int or float;     dtype : of the tensor, float32 by default; None: that of the number
     raises  : ArgumentError for another value, DTypeError for what is no dtype
     """
+    if isinstance(input_x, AnfNode) and is_scalar(input_x):
+        return cast(as_operand(input_x), dtype=dt.dtype(dtype))
     if not isinstance(input_x, (bool, int, float)):
         raise ArgumentError(f"scalar_to_tensor: a bool, an int or a float is wanted, not {type(input_x).__name__}")
     return full((), input_x, dtype=dtype)
@@ -242,8 +246,7 @@ def scalar_to_tensor(input_x: Any, dtype: DTypeLike | None = dt.float32) -> Tens
 
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
     """The number input_x as dtype input_y would hold it: an int, a float or a bool. raises : ArgumentError, DTypeError"""
-    if isinstance(input_x, Tensor):
-        input_x = input_x.item()
+    input_x = as_known_number("scalar_cast", input_x.item() if isinstance(input_x, Tensor) else input_x)
     if not isinstance(input_x, (bool, int, float)):
         raise ArgumentError(f"scalar_cast: a bool, an int or a float is wanted, not {type(input_x).__name__}")
     wanted = dt.dtype(input_y)

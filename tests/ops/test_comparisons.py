@@ -101,6 +101,7 @@ def test_no_function_that_runs_over_nodes_compares_results_by_pythons_operator(p
     (lambda x: mnp.histogram_bin_edges(x, 3), ([2.0, 2.0],)),
     (lambda x: mnp.histogram2d(x, x * x, 3)[0], ([0.0, 1.0, 2.0],)),
     (lambda x, t: P.MultilabelMarginLoss()(x, t.astype("int32")), ([[0.1, 0.2, 0.4, 0.8]], [[3, 0, -1, 1]])),
+    (lambda x: mindlite.ops.scalar_to_tensor(x.sum().item(), mindlite.float32), ([3.0, 4.0],)),
     (lambda x: mindlite.ops.geqrf(x), ([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]],)),
     (lambda x: mindlite.ops.orgqr(x, x[0]), ([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]],))])
 def test_what_compares_elements_gives_the_same_in_a_graph(function, args):
@@ -119,3 +120,13 @@ def test_a_number_of_the_run_that_chooses_the_formula_is_pythons_to_read(functio
     with pytest.warns(FallbackWarning, match="a number that decides what is computed"):
         got = mindlite.jit(function)(*args)
     np.testing.assert_allclose(got.asnumpy(), function(*args).asnumpy(), rtol=1e-6)
+
+
+def test_a_tensor_is_one_in_graphs_too_and_nothing_else_is():
+    def f(x, n):
+        return (x + 1 if mindlite.ops.is_tensor(x) else x), (3 if mindlite.ops.is_tensor(n) or mindlite.ops.is_tensor([x]) else 4)
+    x = ms.Tensor([1.0])
+    for n in (2, 2.5, (x, x), None):
+        for call in (f, mindlite.jit(f, fullgraph=True)):
+            first, second = call(x, n)
+            assert first.asnumpy() == [2.0] and int(second) == 4
