@@ -298,6 +298,12 @@ def test_files_of_text_come_in_the_order_of_mindspore(tmp_path):
     assert _words(ds.Multi30kDataset(str(tmp_path), shuffle=False)) == ["test de", "train de", "valid de"]
 
 
+def test_a_class_without_a_folder_is_an_error(tmp_path):
+    assert ds.ImageFolderDataset(_folders(tmp_path), class_indexing={"dog": 3}).get_dataset_size() == 6
+    with pytest.raises(RuntimeError, match="cow doesn't exist"):
+        ds.ImageFolderDataset(_folders(tmp_path), class_indexing={"dog": 3, "cow": 1})
+
+
 def test_words_of_conll_may_stand_in_columns(tmp_path):
     write(tmp_path / "train.txt", "He PRP B-NP\nreckons   VBZ  B-VP\n\n")
     write(tmp_path / "test.txt", "\n")

@@ -232,8 +232,10 @@ def FakeImageDataset(num_images=1000, image_size=(224, 224, 3), num_classes=10, 
 def _by_folder(directory: str, extensions: tuple, decode: bool | None, classes: dict | None = None, label: Any = int32,
                deep: bool = True) -> Samples:
     named = {name: k for k, name in enumerate(subfolders(directory))} if classes is None else classes
+    missing = [name for name in named if not os.path.isdir(os.path.join(directory, name))]
+    if missing:
+        raise BadFileError(f"Invalid subdirectory, class: {missing[0]} doesn't exist in folder {directory}.")
     found = [(path, number) for name, number in sorted(named.items(), key=lambda item: item[0])
-             if os.path.isdir(os.path.join(directory, name))
              for path in files_below(os.path.join(directory, name), extensions, deep)]
     return Samples(len(found), lambda k: (picture(found[k][0], decode), label(found[k][1])), labels=[n for _, n in found],
                    classes=named, files=[path for path, _ in found])
