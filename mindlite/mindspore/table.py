@@ -362,6 +362,7 @@ MODULES = {
         "_DEFAULT_EXPORT_OPTIONS": _TRAINING + "_DEFAULT_EXPORT_OPTIONS",
         "_cache_summary_tensor_data": _TRAINING + "cache_summary_tensor_data"}),
     "train.summary._summary_adapter": ((), {"_calc_histogram_bins": _TRAINING + "_calc_histogram_bins"}),
+    "train.summary_pb2": (("mindlite.mindspore.summary_events",), {}),
     "train.summary.enums": ((), {name: _TRAINING + name for name in ("ModeEnum", "PluginEnum")}),
     "train.callback": (("mindlite.train",), {
         "_InternalCallbackParam": "mindlite.train.callback:RunArguments", "_CallbackManager": "mindlite.train.callback:Callbacks",

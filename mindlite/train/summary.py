@@ -32,6 +32,7 @@ from .checkpoint import field
 
 PLUGINS = ("scalar", "image", "tensor", "histogram", "text", "graph")
 MOST_BINS = 90
+LOST = 100                                   # the fields of a histogram, behind TensorBoard's, for NaN, inf and -inf: how many
 PARTS = {"tensor_format": {"npy", None}}     # what export_options may hold, and the formats of it
 
 
@@ -100,6 +101,7 @@ def check_export_options(options: Any) -> dict | None:
 def histogram_value(tag: str, array: np.ndarray) -> bytes:
     """A Summary.Value of the distribution of the finite elements of an array."""
     numbers = array.astype(np.float64).reshape(-1)
+    lost = [int(count) for count in (np.isnan(numbers).sum(), (numbers == np.inf).sum(), (numbers == -np.inf).sum())]
     numbers = numbers[np.isfinite(numbers)]
     if not numbers.size:
         numbers = np.zeros(1)
@@ -107,6 +109,7 @@ def histogram_value(tag: str, array: np.ndarray) -> bytes:
     inside = b"".join(_double(number, value) for number, value in enumerate(
         (numbers.min(), numbers.max(), numbers.size, numbers.sum(), float((numbers * numbers).sum())), 1))
     inside += field(6, limits[1:].astype("<f8").tobytes()) + field(7, counts.astype("<f8").tobytes())
+    inside += b"".join(field(number, count) for number, count in enumerate(lost, LOST))
     return field(1, tag.encode()) + field(5, inside)
 
 

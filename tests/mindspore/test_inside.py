@@ -301,3 +301,30 @@ def test_the_graph_of_a_cell_is_given_and_written(tmp_path):
 def test_what_watches_clusters_of_ascend_says_that_there_are_none():
     with pytest.raises(ValueError, match="there are none"):
         ms.train.TrainFaultTolerance("folder")
+
+
+def test_the_events_of_a_file_are_read_as_objects(tmp_path):
+    from mindlite.mindspore.train.summary_pb2 import Event
+    with ms.SummaryRecord(str(tmp_path)) as record:
+        record.add_value("scalar", "loss", ms.Tensor(0.5))
+        record.add_value("histogram", "w", ms.Tensor(np.array([1, 2, 3, np.nan, np.inf, np.inf, -np.inf])))
+        record.add_value("image", "picture", ms.Tensor(np.zeros((1, 1, 2, 2), np.uint8)))
+        record.record(7)
+    with open(record.log_dir, "rb") as stream:
+        data = stream.read()
+    found, at = [], 0
+    while at < len(data):
+        size = int.from_bytes(data[at:at + 8], "little")
+        found.append(Event())
+        found[-1].ParseFromString(data[at + 12:at + 12 + size])
+        at += 16 + size
+    first, second = found
+    assert first.version == "brain.Event:2" and second.step == 7 and second.wall_time >= first.wall_time > 0
+    loss, w, picture = second.summary.value
+    assert (loss.tag, loss.scalar_value, loss.histogram) == ("loss", 0.5, None) and picture.image.startswith(b"\x89PNG")
+    histogram = w.histogram
+    assert (histogram.count, histogram.min, histogram.max, histogram.sum) == (3, 1, 3, 6)
+    assert (histogram.nan_count, histogram.pos_inf_count, histogram.neg_inf_count) == (1, 2, 1)
+    assert [count for _, count in histogram.buckets] == [1, 2] and histogram.buckets[-1][0] == 3
+    with pytest.raises(ValueError, match="too early"):
+        Event().ParseFromString(data[-4 - size:-9])
