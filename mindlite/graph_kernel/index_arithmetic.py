@@ -15,14 +15,18 @@ from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, 
 from .rewriter import Rewriter
 
 MOST_CUTS = 16                   # of all loops of a kernel
+REMEMBERED = 1 << 16             # indices
 LARGEST = 2**62                  # numbers below do not wrap in an int64
 
 
 class Indices:
-    """Simplifies indices; remembers those it has seen."""
+    """Simplifies indices; remembers those it has seen, in this kernel and those before it, whose loop variables are the same."""
+    seen: tuple[dict, dict] = {}, {}
 
     def __init__(self):
-        self.memo, self.limits = {}, {}
+        if len(self.seen[0]) > REMEMBERED:
+            Indices.seen = {}, {}                                   # who works with the former ones keeps them
+        self.memo, self.limits = self.seen
 
     def __call__(self, index):
         """An equal index, simplified. Of numbers that are no loop variables or sizes nothing is known."""

@@ -22,7 +22,7 @@ from ..mindir.graph import CNode, Parameter, ValueNode
 from ..mindir.loops import Access, CannotFuse, LoopNest, Output
 from ..mindir.primitive import kernel_rule
 from ..mindir.scalar import (BinOp, Call, Const, IndexVar, Load, Operand, Reduce, Size, as_expr, cast, constant,
-                             index_var, make_expr, rebuild, walk)
+                             index_var, make_expr, numbered_from_zero, rebuild, walk)
 from .index_arithmetic import Indices, settled
 from .rewriter import Rewriter
 
@@ -35,7 +35,15 @@ def build(graph, in_place=(), target=None):
     raises   : CannotFuse if an operator has no rule, a dtype is complex, or the outputs do not share their outer axis;
                InternalError if an output may not be written over its parameter
     """
-    composer, target = _Composer(graph), target or current()
+    with numbered_from_zero():
+        nest = _compose(graph, target or current())
+    _share_memory(nest, in_place)
+    return nest
+
+
+def _compose(graph, target):
+    """The LoopNest, each argument of which has memory of its own."""
+    composer = _Composer(graph)
     loops = []
     shared: dict = {}
     for number, node in enumerate(graph.outputs):
@@ -53,9 +61,7 @@ def build(graph, in_place=(), target=None):
     for number, (node, subscript, kept, value) in enumerate(zip(graph.outputs, subscripts, loops, values)):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
         outputs.append(Output(operand, kept, offsets.linear(operand, subscript), value))
-    nest = _collapse(graph.name, target, composer, offsets, outputs)
-    _share_memory(nest, in_place)
-    return nest
+    return _collapse(graph.name, target, composer, offsets, outputs)
 
 
 def _share_memory(nest, in_place):

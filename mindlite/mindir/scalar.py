@@ -11,9 +11,11 @@ Integers wrap, `//` and `%` floor, as in NumPy.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import itertools
 import math
 import operator
+import threading
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +32,14 @@ from .abstract import AbstractScalar
 
 _interned: dict[tuple, "_Entry"] = {}                                 # {what makes an expression: a weak _Entry, gone with it}
 _variables = itertools.count()
+
+
+class _Numbers(threading.local):
+    """of_nest: numbers for the loop variables of the nest that this thread builds, None where it builds none."""
+    of_nest: Iterator[Any] | None = None
+
+
+_numbers = _Numbers()
 
 UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos",
                    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
@@ -324,9 +334,20 @@ def walk(exprs: Iterable[Any], known: Any = ()) -> list[Any]:
     return out
 
 
+@contextlib.contextmanager
+def numbered_from_zero() -> Iterator[None]:
+    """Loop variables that are made inside the block are fresh in it, and those of an earlier block that makes the same ones: what
+    was found out about an index holds for the next nest that has it."""
+    before, _numbers.of_nest = _numbers.of_nest, (("nest", n) for n in itertools.count())
+    try:
+        yield
+    finally:
+        _numbers.of_nest = before
+
+
 def index_var(name: str, extent: Any) -> ScalarExpr:
     """A fresh loop variable that runs over 0 .. extent - 1."""
-    return make_expr(IndexVar, dt.int64, False, name, extent, next(_variables))
+    return make_expr(IndexVar, dt.int64, False, name, extent, next(_numbers.of_nest or _variables))
 
 
 def as_expr(value: Any) -> ScalarExpr:

@@ -18,6 +18,7 @@ from mindlite.common import dtype as dt                                         
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
 from mindlite.graph_kernel import fusable                                                               # noqa: E402
 from mindlite.graph_kernel.index_arithmetic import Indices, Settled                                     # noqa: E402
+from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
 from mindlite.mindir.abstract import AbstractTensor                                                     # noqa: E402
 from mindlite.mindir.builder import typed                                                               # noqa: E402
 from mindlite.mindir.scalar import Const, IndexVar, Size, as_expr, binary, index_var, walk              # noqa: E402
@@ -152,3 +153,18 @@ def test_an_empty_axis_divides_nothing():
     for shape in (2, 0), (2, 3), (2, 0, 3):
         x = Tensor(np.ones(shape, np.float32))
         assert ms.jit(iterations)(x, 2).tolist() == iterations(x, 2).tolist()
+
+
+def test_what_was_found_out_about_indices_holds_for_the_next_nest_and_no_two_of_its_loops_are_one(monkeypatch):
+    def rows(x):
+        return ops.sum(ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (64, 64)), 1) + ops.sum(ops.sum(x, 1), (1, 2))[0]
+    graph = typed(rows, AbstractTensor(dt.float32, (4, 2, 16, 32)))
+    first = build(graph)
+    simplified = []
+    plain = Indices.simplify
+    monkeypatch.setattr(Indices, "simplify", lambda self, expr: simplified.append(expr) or plain(self, expr))
+    again = build(graph)
+    assert not simplified and again.outputs[0].loops[0] is first.outputs[0].loops[0]
+    numbers = [v.fields[2] for v in again.symbols]
+    assert len(set(numbers)) == len(numbers) > 3
+    assert index_var("i0", 4) is not index_var("i0", 4)          # outside of a nest each is another
