@@ -32,14 +32,7 @@ from .abstract import AbstractScalar
 
 _interned: dict[tuple, "_Entry"] = {}                                 # {what makes an expression: a weak _Entry, gone with it}
 _variables = itertools.count()
-
-
-class _Numbers(threading.local):
-    """of_nest: numbers for the loop variables of the nest that this thread builds, None where it builds none."""
-    of_nest: Iterator[Any] | None = None
-
-
-_numbers = _Numbers()
+_nest = threading.local()                            # numbers: for the loop variables of the nest that a thread builds
 
 UNARY_FUNCTIONS = ("exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "cbrt", "sin", "cos",
                    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
@@ -338,16 +331,16 @@ def walk(exprs: Iterable[Any], known: Any = ()) -> list[Any]:
 def numbered_from_zero() -> Iterator[None]:
     """Loop variables that are made inside the block are fresh in it, and those of an earlier block that makes the same ones: what
     was found out about an index holds for the next nest that has it."""
-    before, _numbers.of_nest = _numbers.of_nest, (("nest", n) for n in itertools.count())
+    before, _nest.numbers = getattr(_nest, "numbers", None), (("nest", n) for n in itertools.count())
     try:
         yield
     finally:
-        _numbers.of_nest = before
+        _nest.numbers = before
 
 
 def index_var(name: str, extent: Any) -> ScalarExpr:
     """A fresh loop variable that runs over 0 .. extent - 1."""
-    return make_expr(IndexVar, dt.int64, False, name, extent, next(_numbers.of_nest or _variables))
+    return make_expr(IndexVar, dt.int64, False, name, extent, next(getattr(_nest, "numbers", None) or _variables))
 
 
 def as_expr(value: Any) -> ScalarExpr:
