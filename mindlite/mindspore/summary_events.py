@@ -53,6 +53,13 @@ class Event:
         self.wall_time, self.step = found.get(1, 0.0), found.get(2, 0)
         self.version, self.summary = found.get(3, b"").decode(), Summary(found.get(5, b""))
 
+    @classmethod
+    def FromString(cls, data: bytes) -> Event:
+        """The event of these bytes. raises : FileFormatError where they are damaged"""
+        made = cls()
+        made.ParseFromString(data)
+        return made
+
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:
     """(number, int, float or bytes) of each field of a message. raises : FileFormatError"""

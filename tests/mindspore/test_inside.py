@@ -315,8 +315,7 @@ def test_the_events_of_a_file_are_read_as_objects(tmp_path):
     found, at = [], 0
     while at < len(data):
         size = int.from_bytes(data[at:at + 8], "little")
-        found.append(Event())
-        found[-1].ParseFromString(data[at + 12:at + 12 + size])
+        found.append(Event.FromString(data[at + 12:at + 12 + size]))
         at += 16 + size
     first, second = found
     assert first.version == "brain.Event:2" and second.step == 7 and second.wall_time >= first.wall_time > 0
