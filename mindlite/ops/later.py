@@ -61,6 +61,6 @@ def find(name):
 
 
 def load_all():
-    """Import every family: for who lists all operators."""
-    for module in FAMILIES:
-        importlib.import_module(f"{_ROOM}.{module}")
+    """Import every family, and where else operators are defined: for who lists all operators."""
+    for module in {*FUNCTIONS.values(), *HOMES.values()}:
+        importlib.import_module(module)
