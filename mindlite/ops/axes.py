@@ -43,14 +43,14 @@ def normal_axis(name, axis, ndim):
 
 
 def normal_axes(name, axis, ndim):
-    """A tuple of axes counted from the front, sorted; None and () mean all. A Tensor of one axis holds several."""
+    """A tuple of axes counted from the front, sorted; None and () mean all. A Tensor of one axis holds several, a range too."""
     if getattr(axis, "ndim", 0) == 1:                        # a Tensor of axes
         if isinstance(axis, AnfNode):
             raise Refusal(f"{name}: the axes are known at run time only")
         axis = axis.tolist()
-    if axis is None or (isinstance(axis, (tuple, list)) and len(axis) == 0):
+    axes = tuple(axis) if isinstance(axis, (tuple, list, range)) else (axis,)
+    if axis is None or not axes:
         return tuple(range(ndim))
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(sorted(normal_axis(name, a, ndim) for a in axes))
     if len(set(axes)) != len(axes):
         raise ValueRangeError(f"{name}: an axis is named twice in {axis}")

@@ -294,3 +294,11 @@ def test_a_deep_copy_of_a_number_is_a_tensor():
 def test_help_of_functions_that_share_parts_reads_as_one_text():
     for function in (ops.hfft2, ops.irfft, ops.bessel_k0e, ops.kaiser_window, ops.adam_update):
         assert "{" not in function.__doc__ and "raises" in function.__doc__.replace("else DTypeError", "raises"), function
+
+
+@pytest.mark.parametrize("axes", [range(1, 3), range(0), range(2, 0, -1)], ids=str)
+def test_a_range_names_axes_as_a_tuple_does(axes):
+    x = Tensor(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    expected = ops.mean(x, tuple(axes))
+    assert ops.mean(x, axes).tolist() == expected.tolist()
+    assert ms.jit(lambda x: ops.mean(x, axes), fullgraph=True)(x).tolist() == expected.tolist()
