@@ -43,7 +43,7 @@ _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
-def _python(name, result, *arguments):
+def _python(name: str, result: Any, *arguments: Any) -> Any:
     """A function of Python's C interface."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
@@ -56,12 +56,12 @@ _lent: dict = {}                                 # {address of a DLManagedTensor
 
 
 @_DELETER
-def _returned(address):
+def _returned(address: int) -> None:
     _lent.pop(address, None)
 
 
 @_DESTRUCTOR
-def _unused(capsule):
+def _unused(capsule: int) -> None:
     if _is(capsule, _NAME):
         _returned(_pointer(capsule, _NAME))
 
@@ -129,10 +129,10 @@ class Borrowed(Buffer):
 class _Lease:
     """A DLManagedTensor of somebody else's, until it is given back."""
 
-    def __init__(self, address):
+    def __init__(self, address: int) -> None:
         self.address = address
 
-    def __del__(self):
+    def __del__(self) -> None:
         managed = _Managed.from_address(self.address)
         if managed.deleter:
             _DELETER(managed.deleter)(self.address)

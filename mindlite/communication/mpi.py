@@ -24,6 +24,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError
+from ..common.locks import new_lock
 from ..common.ranks import FOLDS, Engine, folded
 
 PIECE = 4 << 20                                  # bytes
@@ -48,7 +49,7 @@ class MpiEngine(Engine):
         self.library = self.mpi.Get_library_version()[:200]
         self.timeout = config.ranks_timeout if timeout is None else timeout
         self.communicators, self.numbers, self.ended = {tuple(range(self.size)): world}, {}, ""
-        self.talks, self.calls = threading.RLock(), {}       # {thread: (when the call is late, what it is)}
+        self.talks, self.calls = new_lock(), {}       # {thread: (when the call is late, what it is)}
         threading.Thread(target=self._look_at_the_clock, name="deadlines", daemon=True).start()
         self._end_on_exceptions()
 

@@ -205,7 +205,7 @@ def test_a_plan_forgets_the_sizes_that_came_longest_ago(monkeypatch):
 def test_a_run_remembers_the_sizes_that_came_last(monkeypatch):
     monkeypatch.setattr(memory_plan, "MOST_LAYOUTS", 16)
     executable = Executable(chain([1, 2, 3]))
-    for n in (*range(1, 60), 45, 3):
+    for n in (100, *range(1, 60), 45, 3):                    # the arena is large enough from the first run on
         x, out = np.arange(float(n)), np.zeros(n)
         executable.run([x.ctypes.data, out.ctypes.data, n])
         wanted = x
