@@ -227,7 +227,7 @@ class Driver:
         named = {}
         for tensor in gc.get_objects():                      # whoever asks has no memory left, and no haste
             if isinstance(tensor, Tensor) and isinstance(array := getattr(tensor, "away", None), DeviceArray) and \
-                    array.device == Device(KIND, index):
+                    array.device == Device(KIND, index) and getattr(array.storage.buffer, "driver", None) is self:
                 name = getattr(tensor, "name", "") or type(tensor).__name__
                 named[array.address] = f"{name} {dtype_of(array.dtype).short}{list(array.shape)}"
         rows = sorted(sizes.items(), key=lambda item: -item[1])[:LARGEST]
