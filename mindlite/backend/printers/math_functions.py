@@ -283,8 +283,9 @@ _CUT = {FLOAT: 12, DOUBLE: 32}
 
 def _in_two(text, type_):
     """(high, low) of a number in decimal digits: their sum has more digits than a float, high ends in _CUT zeros."""
-    bits = np.array(float(text), {FLOAT: np.float32, DOUBLE: np.float64}[type_]).view({FLOAT: np.int32, DOUBLE: np.int64}[type_])
-    high = float((bits >> _CUT[type_] << _CUT[type_]).view(f"f{bits.itemsize}"))
+    floats, integers = {FLOAT: (np.float32, np.int32), DOUBLE: (np.float64, np.int64)}[type_]
+    bits = np.array([float(text)], floats).view(integers)
+    high = float((bits >> _CUT[type_] << _CUT[type_]).view(f"f{bits.itemsize}")[0])
     return high, float(decimal.Decimal(text) - decimal.Decimal(high))
 
 
