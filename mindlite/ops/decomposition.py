@@ -141,7 +141,8 @@ def linear_solve_infer(a, b):
 
 @eval_rule(linear_solve)
 def linear_solve_eval(a, b):
-    return lapack("solve", np.linalg.solve, wide(a), wide(b)).astype(b.dtype, copy=False)
+    matrices = b.reshape((1,) * (a.ndim - b.ndim) + b.shape)       # NumPy 1 takes b of one axis less for vectors
+    return lapack("solve", np.linalg.solve, wide(a), wide(matrices)).astype(b.dtype, copy=False)
 
 
 @bprop_rule(linear_solve)
