@@ -47,7 +47,8 @@ def sort_infer(x, *, axis, descending):
 
 
 def _order(x, axis, descending):
-    """The stable order of x; descending: equals still keep their order."""
+    """The stable order of x; descending: equals still keep their order. NumPy knows no NaN of dtypes that are not its own."""
+    x = x.astype(np.float32) if x.dtype.kind == "V" else x
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
     last = np.flip(x, axis)
@@ -159,7 +160,7 @@ def _best(x, k, axis, largest):
     Where elements equal to the last of them are left out, it may have chosen others than the first: such lines are sorted
     as a whole.
     """
-    n = x.shape[axis]
+    n, x = x.shape[axis], x.astype(np.float32) if x.dtype.kind == "V" else x
     found = np.argpartition(x, n - k if largest else k - 1, axis)
     found = np.sort(np.take(found, range(n - k, n) if largest else range(k), axis), axis)
     values = np.take_along_axis(x, found, axis)

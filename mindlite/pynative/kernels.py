@@ -31,7 +31,7 @@ from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_element
 from ..ops.basic import transpose
 from ..ops.linalg import batch_matmul
 from ..ops.reduction import index_of_max, index_of_min
-from ..ops.sort import topk_along
+from ..ops.sort import sort_along, topk_along
 from .beside import compile_beside
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
@@ -39,7 +39,7 @@ _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].s
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
-_LINES = frozenset({topk_along, *SCANS, *RUNNING, *_INDICES})
+_LINES = frozenset({sort_along, topk_along, *SCANS, *RUNNING, *_INDICES})
 _LIBRARY = frozenset(LIBRARY) - _LINES - {batch_matmul}
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once

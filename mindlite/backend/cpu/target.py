@@ -58,6 +58,7 @@ class CPU(Target):
     winograd_squares: int = 64        # squares of a block, half of them below `winograd_few` channels
     winograd_few: int = 256           # channels below which a whole block would leave the second-level cache
     winograd_rows: int = 48           # rows of the result between two transforms
+    counted: int = 24                 # elements of a line for each of their bytes, at most, to sort it by counting
     side_by_side: int = 4             # lines of a running sum along a contiguous axis: an addition takes as many cycles
 
     # -- eager mode (pynative/kernels.py): elements from which on a kernel of ours is faster than NumPy and worth its compilation
