@@ -12,7 +12,7 @@ import types
 __version__ = "0.1.0"
 
 _ROOMS = ("amp", "backend", "boost", "cli", "common", "communication", "compile", "dataset", "debug", "functional",
-          "mindir", "mindrecord", "mint", "nn", "numpy", "ops", "parallel", "pynative", "train")
+          "mindir", "mindrecord", "mint", "nn", "numpy", "ops", "parallel", "pynative", "rewrite", "train")
 _DTYPES = ("bool_", "uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64", "float8_e4m3fn",
            "float8_e5m2", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 _HOME = {

@@ -6,7 +6,8 @@ from . import (
     amp as amp, backend as backend, boost as boost, cli as cli, common as common, communication as communication,
     compile as compile,
     dataset as dataset, debug as debug, functional as functional, mindir as mindir, mindrecord as mindrecord, mint as mint,
-    nn as nn, numpy as numpy, ops as ops, parallel as parallel, pynative as pynative, train as train)
+    nn as nn, numpy as numpy, ops as ops, parallel as parallel, pynative as pynative,
+    rewrite as rewrite, train as train)
 from .common.config import GRAPH_MODE as GRAPH_MODE, PYNATIVE_MODE as PYNATIVE_MODE, STRICT as STRICT, LAX as LAX
 from .common.declared import Symbol as Symbol
 from .common.dtype import (

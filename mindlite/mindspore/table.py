@@ -174,8 +174,6 @@ _REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
     _reuse_data_ptr _tft_handler init_ckpt_file_system load_mindir load_obf_params_into_net mindio_preload obfuscate_ckpt
     save_mindir set_dump set_mindio_server_info set_op_strategy_config
     split_dynamic_mindir vlog_print""".split())
-_REASONS["it edits the source of networks: here a Cell's children are set as attributes, and `optim` rewrites graphs"] = (
-    "Node", "NodeType", "PatternEngine", "PatternNode", "Replacement", "ScopedValue", "SymbolTree", "ValueType")
 _REASONS["it chooses layers by the names that they have in MindSpore's ResNet"] = ("LessBN",)
 _REASONS["a format of numbers that no library here has"] = ("hifloat8", "qint4x2")
 _REASONS["it is not built yet"] = tuple("""
@@ -440,7 +438,7 @@ MODULES = {
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),
-    "rewrite": ((), {}),
+    "rewrite": (("mindlite.rewrite",), {}),
     "boost": (("mindlite.boost",), {}),
     "boost.grad_accumulation": (("mindlite.boost.grad_accumulation",), {}),
     "boost.grad_freeze": (("mindlite.boost.grad_freeze",), {}),
