@@ -195,6 +195,7 @@ MEMBERS = {name: why for why, names in {
     "it is not built yet": """
         delete_ from_dlpack pin_memory register_parameter_forward_hook register_saved_tensors_hooks requires_grad_ set_ to_dlpack
         to_empty triangular_solve untyped_storage"""}.items() for name in names.split()}
+_REWRITE = {name: f"mindlite.rewrite:{name}" for name in ("Node", "NodeType", "ScopedValue", "SymbolTree", "ValueType")}
 _KEPT = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_algo_parameters", "get_algo_parameters", "reset_algo_parameters")}
 _SERVERS = {name: f"mindlite.functional.kept_settings:{name}" for name in (
@@ -216,7 +217,7 @@ MODULES = {
           "int_": "mindlite.common.dtype:int64",
           **{name: _DTYPE_CLASSES[name] for name in ("Type", "Int", "TensorType")},
           **_DTYPE_WORDS, **{n: _KINDS[n] for n in ("number", "tensor_type", "string", "list_", "tuple_")},
-          "names": "mindlite.train.metrics:names", **_KEPT, **_SERVERS,
+          "names": "mindlite.train.metrics:names", **_KEPT, **_SERVERS, **_REWRITE,
           **_GENERATOR, **_CONTEXT, "STRICT": "mindlite.common.config:STRICT", "_Function": "mindlite.pynative:Function",
           "_no_grad": "mindlite.functional:no_grad",
           "LAX": "mindlite.common.config:LAX", "numpy": "mindlite.numpy:",
@@ -439,6 +440,9 @@ MODULES = {
     "parallel.function": ((), {"reshard": "mindlite.functional:reshard"}),
     "parallel.shard": ((), {"Layout": "mindlite.parallel:Layout", "shard": "mindlite.functional:shard"}),
     "rewrite": (("mindlite.rewrite",), {}),
+    **{f"rewrite.api{name}": ((f"mindlite.rewrite{home}",), {}) for name, home in (
+        ("", ""), (".node", ".node"), (".node_type", ".value"), (".scoped_value", ".value"), (".symbol_tree", ".symbol_tree"),
+        (".pattern_engine", ".pattern"))},
     "boost": (("mindlite.boost",), {}),
     "boost.grad_accumulation": (("mindlite.boost.grad_accumulation",), {}),
     "boost.grad_freeze": (("mindlite.boost.grad_freeze",), {}),
