@@ -3,6 +3,8 @@
 MindSpore has the functions of functions among the operators too: `ops.grad`, `ops.HyperMap`. They put themselves there,
 since ops, which is below, cannot know them.
 """
+import gc
+
 from .. import ops
 from .cell import run_as_graph  # noqa: F401
 from .composite import ForiLoop, HyperMap, Map, MultitypeFuncGraph, Scan, WhileLoop, constexpr
@@ -22,3 +24,6 @@ for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacre
               GradOperation, HyperMap, Map, MultitypeFuncGraph, ForiLoop, Scan, WhileLoop, constexpr, Custom, HookBackward,
               InsertGradientOf):
     setattr(ops, getattr(_made, "__name__"), _made)
+
+gc.collect()
+gc.freeze()                                      # what was loaded stays; a collection of the oldest objects walks past it

@@ -89,8 +89,8 @@ def _gradients(tape, seeds, wrt, last):
     if not live:
         tape.walk = NOTHING
         return list(map(Cotangents(seeds).get, wrt))
-    in_python = sum(entry.backward.graph is None or entry.backward.opaque for entry in live)
-    of_all_sizes = sum(entry.backward.graph is not None and entry.backward.open for entry in live)
+    in_python = sum(entry.backward.in_python or entry.backward.opaque for entry in live)
+    of_all_sizes = sum(not entry.backward.in_python and entry.backward.open for entry in live)
     hooked = sum(bool(tape.hooks.get(number)) for entry in live for number in entry.outputs)
     if in_python or hooked or of_all_sizes and len(live) > 1:
         parts, compiled, found = in_parts(live, seeds, wrt, tape.hooks, last)
@@ -186,12 +186,12 @@ def run_flow(use, saved, seeds):
 
 def _is_plain(backward):
     """True for a graph of known sizes that reads nothing but Tensors and numbers."""
-    return backward.graph is not None and not backward.opaque and not backward.open
+    return not (backward.in_python or backward.opaque or backward.open)
 
 
 def _is_single_flow(live):
     """True for one entry whose backward is a Flow already: a call of a jitted function."""
-    return len(live) == 1 and live[0].backward.graph is not None and isinstance(live[0].backward.operation.runner, Compiled)
+    return len(live) == 1 and not live[0].backward.in_python and isinstance(live[0].backward.operation.runner, Compiled)
 
 
 def live_entries(tape, numbers):
@@ -259,7 +259,7 @@ class Kind:
     def pays(self, live):
         """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where only counts decide."""
         return config.repeatable or not config.compile_beside or (
-            self.seconds >= PAYS * Kind.of_a_node * sum([len(entry.backward.graph.nodes) for entry in live]))
+            self.seconds >= PAYS * Kind.of_a_node * sum([entry.backward.nodes for entry in live]))
 
     def considered(self, sizes, live, make):
         """(how structures of these sizes run, their Use or None). make: pattern -> Recipe, to order what is worth it"""
@@ -384,19 +384,14 @@ class Recipe:
             operation = GraphOperation(graph)
             if self.is_here:
                 operation.compile()                          # elsewhere it is, whenever it runs
-        nodes_before = sum([len(backward.graph.nodes) for backward, *_ in self.entries])
+        nodes_before = sum([backward.nodes for backward, *_ in self.entries])
         Kind.of_a_node = (Kind.of_a_node + (time.thread_time() - start) / max(1, nodes_before)) / 2
         return Flow(operation, flows_to, symbols), nodes
 
     def graphs(self):
         """The graph of each entry, with what the pattern says in place of its sizes."""
         sizes = iter(self.pattern)
-        made = []
-        for backward, *_ in self.entries:
-            own = [next(sizes) for _ in backward.sizes]
-            made.append(backward.graph if tuple(own) == backward.sizes else
-                        backward.derivative.with_sizes(dict(zip(backward.derivative.symbols, own))))
-        return made
+        return [backward.graph_of(tuple([next(sizes) for _ in backward.sizes])) for backward, *_ in self.entries]
 
     def write_open(self):
         """`write` for open sizes, and the Symbols whose sizes nothing that is given shows; None thrice where what one entry
@@ -465,10 +460,10 @@ def one_by_one(live, seeds, wrt, last=False):
         douts = []
         for i, abstract in zip(backward.seeds, backward.douts):
             dout = cotangents.pop(entry.outputs[i], None)
-            if dout is None and (backward.graph is not None or backward.materialize):
+            if dout is None and (not backward.in_python or backward.materialize):
                 dout = Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy))
             douts.append(dout)
-        if backward.graph is None:
+        if backward.in_python:
             found = backward.run(entry.saved, douts)
         elif is_watching():
             found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))

@@ -29,7 +29,7 @@ class PythonBackward:
     materialize : a cotangent of a result that nothing flows to is zeros, else None
     """
 
-    graph, of_function = None, False
+    in_python, of_function = True, False
 
     def __init__(self, wrt, seeds, douts, run, materialize=True):
         self.wrt, self.seeds, self.douts, self.run, self.materialize = wrt, seeds, douts, run, materialize

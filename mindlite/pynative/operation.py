@@ -11,6 +11,7 @@ the rule is asked for it with Symbols, and what it gives is copied with the size
     mul, f32[5, 8], f32[5, 1]      mul, f32[9, 8], f32[9, 1]      ->  a Derivative over n; Backwards of n = 9, n = 7, ..
 """
 import copy
+import functools
 import itertools
 import weakref
 
@@ -62,23 +63,23 @@ class Backward:
     number: unique, for the structure of tapes
     open  : True where sizes are Symbols: one Backward for all sizes, which is not written into the Flow of a tape
     of_function : its results are of operators one after the other, so hooks see the last one's gradient first
-    derivative, sizes : the Derivative of which it is a copy, and the sizes in it; None, () where it is of its own
+    sizes : those in it that come from a Derivative; () where it is of its own
     kind  : a number that Backwards of one Derivative share
+    nodes : how many the graph has
     """
 
-    def __init__(self, wrt, seeds, sources, graph, of_function=False, derivative=None, sizes=()):
+    in_python, sizes = False, ()
+
+    def __init__(self, wrt, seeds, sources, graph, of_function=False):
         self.wrt, self.seeds, self.number, self.of_function = wrt, seeds, next(_numbers), of_function
-        self.derivative, self.sizes = derivative, sizes
-        self.kind = self.number if derivative is None else derivative.number
-        if derivative is None:
-            n = len(sources)
-            used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
-            sources, graph.parameters = [source for source, p in zip(sources, graph.parameters) if p in used], [
-                *[p for p in graph.parameters[:n] if p in used], *graph.parameters[n:]]
-        self.saved, self.open = tuple(sources), derivative is None and bool(symbols_of_graph(graph))
+        self.kind, n = self.number, len(sources)
+        used = set(graph.outputs).union(*(node.args for node in graph.nodes), what_shows_sizes(graph, n))
+        sources, graph.parameters = [source for source, p in zip(sources, graph.parameters) if p in used], [
+            *[p for p in graph.parameters[:n] if p in used], *graph.parameters[n:]]
+        self.saved, self.open = tuple(sources), bool(symbols_of_graph(graph))
         self.douts = tuple([p.abstract for p in graph.parameters[len(self.saved):]])
-        self.graph = graph
-        self.opaque = any(isinstance(p.abstract, AbstractAny) for p in graph.parameters)    # it reads objects of Python
+        self.graph, self.nodes = graph, len(graph.nodes)
+        self.opaque = reads_objects(graph)
         self.operation = GraphOperation(graph)
 
     def of_sizes(self, outs):
@@ -88,6 +89,44 @@ class Backward:
         made = copy.copy(self)
         made.douts = tuple([AbstractTensor(d.dtype, outs[i].shape) for i, d in zip(self.seeds, self.douts)])
         return made
+
+    def graph_of(self, sizes):
+        """The graph with these, ints or Dims, in place of its sizes."""
+        return self.graph
+
+
+class BackwardOfSizes(Backward):
+    """A copy of a Derivative, whose graph is written when it is walked; a Flow of all sizes does not need it.
+
+    outs : the abstracts of the results; sizes : a number for each Symbol of the Derivative
+    """
+
+    open = False
+
+    def __init__(self, derivative, seeds, outs, sizes):
+        self.derivative, self.sizes, self.number, self.kind = derivative, sizes, next(_numbers), derivative.number
+        self.wrt, self.seeds, self.of_function = derivative.wrt, seeds, derivative.of_function
+        self.saved, self.nodes, self.opaque = derivative.sources, len(derivative.graph.nodes), derivative.opaque
+        self.douts = tuple([outs[i] for i in seeds])
+
+    @functools.cached_property
+    def graph(self):
+        """As of a Backward."""
+        return self.derivative.with_sizes(self.sizes)
+
+    @functools.cached_property
+    def operation(self):
+        """As of a Backward."""
+        return GraphOperation(self.graph)
+
+    def graph_of(self, sizes):
+        """As of a Backward."""
+        return self.graph if sizes == self.sizes else self.derivative.with_sizes(sizes)
+
+
+def reads_objects(graph):
+    """True for a graph that reads objects of Python."""
+    return any(isinstance(p.abstract, AbstractAny) for p in graph.parameters)
 
 
 def what_shows_sizes(graph, n):
@@ -186,9 +225,9 @@ class Derivative:
         self.holds = not assumed and symbols_of_graph(graph) <= set(symbols)
         used = set(graph.outputs).union(*(node.args for node in graph.nodes))
         saved = graph.parameters[:len(sources)]
-        self.sources = [source for source, p in zip(sources, saved) if p in used]
+        self.sources = tuple([source for source, p in zip(sources, saved) if p in used])
         graph.parameters = [p for p in saved if p in used] + graph.parameters[len(sources):]
-        self.graph, self.outs = graph, operation.outs
+        self.graph, self.outs, self.opaque = graph, operation.outs, reads_objects(graph)
 
     def of_sizes(self, operation, env):
         """The Backward of an operation. env: {Symbol: its size}
@@ -197,12 +236,11 @@ class Derivative:
         """
         if tuple([map_dims(lambda dim: evaluate(dim, env), out) for out in self.outs]) != tuple(operation.outs):
             raise InternalError(f"{operation.name} gives {self.outs} for open sizes, and {operation.outs}")
-        return Backward(self.wrt, operation.seeds, self.sources, self.with_sizes(env), self.of_function, self,
-                        tuple([env[s] for s in self.symbols]))
+        return BackwardOfSizes(self, operation.seeds, operation.outs, tuple([env[s] for s in self.symbols]))
 
-    def with_sizes(self, env):
-        """A copy of the graph. env: {Symbol: int or Dim}"""
-        return with_sizes(self.graph, env, whole=False)
+    def with_sizes(self, sizes):
+        """A copy of the graph. sizes: an int or Dim for each of the symbols"""
+        return with_sizes(self.graph, dict(zip(self.symbols, sizes)), whole=False)
 
 
 class Opening:
