@@ -6,15 +6,12 @@ Samples of the two are taken in turn, each in a process of its own; the least ti
 is a call while a gradient is being made, as one of COUNT calls in a row.
 """
 import argparse
-import json
 import math
-import os
-import pathlib
-import subprocess
-import sys
 import time
 
 import numpy as np
+
+from beside_torch import PEERS, Both, serve
 
 COUNT = 20                                                  # calls in a row
 SIZES = ((4, 8), (32, 64))
@@ -115,21 +112,41 @@ class Sampler:
         return least / (2 * COUNT) * 1e6
 
 
-def serve(framework):
-    """Answer lines of JSON."""
-    out, sys.stdout = sys.stdout, sys.stderr
-    sampler = None
-    for line in sys.stdin:
-        asked = json.loads(line)
+class Samples:
+    """What a process is asked: "prepare" a row, then samples of it."""
+
+    def __init__(self, framework):
+        self.framework, self.sampler = framework, None
+
+    def answer(self, asked):
+        """None of a row that was prepared, a sample, or in words what went wrong."""
         try:
             if asked["do"] == "prepare":
-                sampler, said = Sampler(framework, *asked["row"]), None
-            else:
-                said = sampler.sample()
+                self.sampler = Sampler(self.framework, *asked["row"])
+                return None
+            return self.sampler.sample()
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-        out.write(json.dumps(said) + "\n")
-        out.flush()
+            return f"{type(error).__name__}: {error}"
+
+
+def measured(options, workers):
+    """Measure, print, and give {(mode, rows): {row: mindlite by torch}}."""
+    ratios = {}
+    for mode in ("plain", "recorded"):
+        for m, n in SIZES:
+            for row in ROWS:
+                if options.rows and not any(text == row or text in row for text in options.rows):
+                    continue
+                said = {name: workers.ask(name, do="prepare", row=(row, m, n, mode)) for name in workers}
+                if any(said.values()):
+                    print(f"{row} {m}x{n} {mode}: {said}", flush=True)
+                    continue
+                least = {name: min(each) for name, each in zip(workers, zip(*[
+                    [workers.ask(name, do="sample") for name in workers] for _ in range(options.rounds)]))}
+                found = ratios.setdefault((mode, m), {})[row] = least["mindlite"] / least["torch"]
+                print(f"{mode:9s} {m:3d} x {n:3d} {row:22s} {found:6.2f}  mindlite {least['mindlite']:7.2f}  torch "
+                      f"{least['torch']:7.2f}", flush=True)
+    return ratios
 
 
 def main():
@@ -137,36 +154,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", nargs="*")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--peers", default=str(pathlib.Path.home() / ".cache" / "mindlite" / "peers"))
+    parser.add_argument("--peers", default=PEERS)
     parser.add_argument("--serve")
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve)
+        serve(Samples(options.serve).answer)
         return
-    pythons = {"mindlite": sys.executable, "torch": f"{options.peers}/torch/bin/python"}
-    environment = {**os.environ, "MINDLITE_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    workers = {name: subprocess.Popen([python, __file__, "--serve", name], text=True, env=environment, stdin=subprocess.PIPE,
-               stdout=subprocess.PIPE) for name, python in pythons.items()}
-
-    def ask(name, do, row=None):
-        workers[name].stdin.write(json.dumps({"do": do, "row": row}) + "\n")
-        workers[name].stdin.flush()
-        return json.loads(workers[name].stdout.readline())
-    ratios = {}
-    for mode in ("plain", "recorded"):
-        for m, n in SIZES:
-            for row in ROWS:
-                if options.rows and not any(text == row or text in row for text in options.rows):
-                    continue
-                said = {name: ask(name, "prepare", (row, m, n, mode)) for name in workers}
-                if any(said.values()):
-                    print(f"{row} {m}x{n} {mode}: {said}", flush=True)
-                    continue
-                least = {name: min(each) for name, each in zip(workers, zip(*[
-                    [ask(name, "sample") for name in workers] for _ in range(options.rounds)]))}
-                found = ratios.setdefault((mode, m), {})[row] = least["mindlite"] / least["torch"]
-                print(f"{mode:9s} {m:3d} x {n:3d} {row:22s} {found:6.2f}  mindlite {least['mindlite']:7.2f}  torch "
-                      f"{least['torch']:7.2f}", flush=True)
+    with Both(__file__, options.peers) as workers:
+        ratios = measured(options, workers)
     for (mode, m), found in ratios.items():
         print(f"{mode}, {m} rows: geometric mean {math.exp(sum(map(math.log, found.values())) / len(found)):.2f}, "
               f"above 1: {sum(r > 1 for r in found.values())} of {len(found)}")

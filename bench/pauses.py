@@ -13,15 +13,12 @@ framework is a process of its own with one thread for kernels; passes over the s
     compiled   Flows that were compiled, and those that came from the disk
 """
 import argparse
-import json
-import os
-import pathlib
 import statistics
-import subprocess
-import sys
 import time
 
 import numpy as np
+
+from beside_torch import PEERS, Both, serve
 
 HIDDEN = 64
 
@@ -207,20 +204,18 @@ ROWS = {"GRU loop": gru, "encoder": encoder, "encoder, gradients": encoder_train
         "Tree-LSTM": trees, "LeNet-5": lenet}
 
 
-def serve(framework):
-    """Answer lines of JSON: "prepare" a row, run a "pass" over it."""
-    out, sys.stdout = sys.stdout, sys.stderr
-    words = (Torch if framework == "torch" else Mindlite)()
-    steps: list = []
-    for line in sys.stdin:
-        asked = json.loads(line)
+class Passes:
+    """What a process is asked: "prepare" a row, run a "pass" over it."""
+
+    def __init__(self, framework):
+        self.words, self.steps = (Torch if framework == "torch" else Mindlite)(), []
+
+    def answer(self, asked):
+        """None of a row that was prepared; what a pass took."""
         if asked["do"] == "prepare":
-            steps = ROWS[asked["row"]](words, np.random.default_rng(7), asked["steps"])
-            said = None
-        else:
-            said = {"cpu": time.process_time(), "compiled": words.compiled(), "steps": [seconds(step) for step in steps]}
-        out.write(json.dumps(said) + "\n")
-        out.flush()
+            self.steps = ROWS[asked["row"]](self.words, np.random.default_rng(7), asked["steps"])
+            return None
+        return {"cpu": time.process_time(), "compiled": self.words.compiled(), "steps": [seconds(step) for step in self.steps]}
 
 
 def seconds(step):
@@ -250,32 +245,21 @@ def main():
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--steps", type=int, default=98)
     parser.add_argument("--only", help="one framework, mindlite or torch")
-    parser.add_argument("--peers", default=str(pathlib.Path.home() / ".cache" / "mindlite" / "peers"))
+    parser.add_argument("--peers", default=PEERS)
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve)
+        serve(Passes(options.serve).answer)
         return
-    pythons = {"mindlite": sys.executable, "torch": f"{options.peers}/torch/bin/python"}
-    environment = {**os.environ, "MINDLITE_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     for row in ROWS:
         if options.rows and not any(text in row for text in options.rows):
             continue
-        workers = {name: subprocess.Popen([python, __file__, "--serve", name], text=True, env=environment, stdin=subprocess.PIPE,
-                   stdout=subprocess.PIPE) for name, python in pythons.items() if options.only in (None, name)}
-
-        def ask(name, workers=workers, **asked):
-            workers[name].stdin.write(json.dumps(asked) + "\n")
-            workers[name].stdin.flush()
-            return json.loads(workers[name].stdout.readline())
-        for name in workers:
-            ask(name, do="prepare", row=row, steps=options.steps)
-        found = [[ask(name, do="pass") for name in workers] for _ in range(options.passes + 1)]
+        with Both(__file__, options.peers, options.only) as workers:
+            for name in workers:
+                workers.ask(name, do="prepare", row=row, steps=options.steps)
+            found = [[workers.ask(name, do="pass") for name in workers] for _ in range(options.passes + 1)]
         for name, passes in zip(workers, zip(*found)):
             show(row, name, passes)
-        for worker in workers.values():
-            worker.stdin.close()
-            worker.wait()
 
 
 if __name__ == "__main__":

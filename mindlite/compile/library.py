@@ -148,8 +148,8 @@ def lower_finished(lowering: Lowering, node: CNode, args: Sequence[int], out: in
 
 def _run_plan(lowering: Lowering, node: CNode, plan: Any, places: dict[str, int]) -> None:
     """Call the kernels of a convolution. places: the pointers of its arrays by name"""
-    if plan.workspace != 0:
-        nbytes = plan.workspace * node.abstract.dtype.itemsize
+    if any("workspace" in step.arrays for step in plan.steps):
+        nbytes = (plan.workspace if plan.workspace != 0 else 1) * node.abstract.dtype.itemsize      # of no channels it is empty
         places["workspace"] = lowering.b.alloc(lowering.size(nbytes), nbytes, lowering.device)
     for step in plan.steps:
         kernel = lowering.target.library_kernel(**step.kernel)

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import ops
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
@@ -63,6 +64,17 @@ def test_a_one_dimensional_convolution_slides_along_the_last_axis():
     want = np.stack([(x[:, None, :, i:i + 3] * w).sum((2, 3)) for i in range(7)], -1)
     close(ops.conv1d(Tensor(x), Tensor(w)), want)
     assert ops.conv1d(Tensor(x), Tensor(w), pad_mode="same", stride=2).shape == (2, 4, 5)
+
+
+@pytest.mark.parametrize("x, w", [((1, 0, 5), (3, 0, 2)), ((1, 2, 5), (0, 2, 2)), ((1, 2, 5), (3, 2, 0)), ((0, 2, 5), (3, 2, 2))])
+def test_a_convolution_of_no_channels_is_a_sum_of_nothing(x, w):
+    x, w = Tensor(np.ones(x)), Tensor(np.ones(w))
+    want = np.zeros((x.shape[0], w.shape[0], 6 - w.shape[2]))
+    for f in (ops.conv1d, ms.jit(ops.conv1d, fullgraph=True)):
+        np.testing.assert_array_equal(f(x, w).asnumpy(), want)
+    for grad in (ms.grad(lambda x, w: ops.conv1d(x, w).sum(), (0, 1)), ms.jit(ms.grad(lambda x, w: ops.conv1d(x, w).sum(), (0, 1)))):
+        for found, given in zip(grad(x, w), (x, w)):
+            np.testing.assert_array_equal(found.asnumpy(), np.zeros(given.shape))
 
 
 @pytest.mark.parametrize("call, error", [

@@ -14,7 +14,7 @@ from mindlite.common.events import counting
 from mindlite.mindir.builder import constant
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.primitive import find_primitive, infer_rule
-from mindlite.pynative import backward, operation
+from mindlite.pynative import Recorded, backward, operation
 from mindlite.pynative.kernels import single_node
 from mindlite.pynative.sizes import MOST_VISITS, Visits, common, fit, symbols_in
 
@@ -130,6 +130,18 @@ def test_one_derivative_serves_all_sizes(at_once):
     assert count["backward_graph_build"]                     # a copy for these sizes
     assert all(len(visits.made) <= 1 for visits in operation._families.values())
     assert any(visits.made for visits in operation._families.values())
+
+
+def test_a_copy_of_a_derivative_has_no_graph_before_it_is_walked(at_once):
+    def loss(x):
+        return (ops.log1p(x) * x).sum()
+    for n in (5, 9, 7):
+        ms.grad(loss)(tensor(n, 91))
+    run = Recorded(loss, (tensor(12, 91),), {}, (0,), (), "grad")
+    copies = [entry.backward for entry in run.tape.entries if isinstance(entry.backward, operation.BackwardOfSizes)]
+    assert copies and all("graph" not in copy.__dict__ for copy in copies)
+    assert all(copy.nodes == len(copy.graph.nodes) and copy.douts == tuple(
+        [p.abstract for p in copy.graph.parameters[len(copy.saved):]]) for copy in copies)
 
 
 def test_a_type_that_a_rule_gives_for_symbols_only_is_a_fault(at_once, monkeypatch):
