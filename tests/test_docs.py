@@ -55,7 +55,7 @@ def run_page(text, directory, name):
 @pytest.fixture(autouse=True)
 def _settings_stay(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)                  # pages write files
-    before = {"mode": config.mode, "jit_level": config.jit_level}
+    before = {name: getattr(config, name) for name in ("mode", "jit_level", "repeatable")}
     yield
     config.set(**before)
     for name in [name for name, prim in PRIMITIVES.items() if prim.origin and prim.origin[0].startswith(str(tmp_path))]:
