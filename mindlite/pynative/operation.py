@@ -95,13 +95,13 @@ class Backward:
         return self.graph
 
 
-class BackwardOfSizes(Backward):
-    """A copy of a Derivative, whose graph is written when it is walked; a Flow of all sizes does not need it.
+class BackwardOfSizes:
+    """A Backward that is a copy of a Derivative. Its graph is written when it is walked; a Flow of all sizes does not need it.
 
     outs : the abstracts of the results; sizes : a number for each Symbol of the Derivative
     """
 
-    open = False
+    in_python = open = False
 
     def __init__(self, derivative, seeds, outs, sizes):
         self.derivative, self.sizes, self.number, self.kind = derivative, sizes, next(_numbers), derivative.number
@@ -118,6 +118,10 @@ class BackwardOfSizes(Backward):
     def operation(self):
         """As of a Backward."""
         return GraphOperation(self.graph)
+
+    def of_sizes(self, outs):
+        """Itself: its sizes are known."""
+        return self
 
     def graph_of(self, sizes):
         """As of a Backward."""
