@@ -6,6 +6,7 @@ top of a module, except those of optional vendors. No import cycle, no file that
 The tables called KNOWN_.. list what is not yet so. They may only shrink: an entry that is not needed any more fails too.
 """
 import ast
+import builtins
 import functools
 import pathlib
 import re
@@ -33,6 +34,7 @@ FLOORS = [                                       # from the ground up; rooms of 
     {"mindspore"},
     {"cli"},
 ]
+COMPILER = {"infer", "ad", "vmap", "optim", "graph_kernel", "compile"}
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 DOORS = {"mindlite", "mindlite.__main__"}        # the public names, and `python -m mindlite`: above all floors
 
@@ -248,6 +250,14 @@ def test_no_module_writes_machine_code_as_text():
     """It is low Python, or llvmlite's IRBuilder writes it (docs/design/decisions.md)."""
     written = re.compile(r"getelementptr|br label|= alloca|= phi |= load i\d|store i\d")
     assert [name for name, path in modules().items() if written.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_fault_of_the_compiler_ends_a_map():
+    """map(f, ..) takes a StopIteration that f raises by mistake for its own end: `any(map(f, xs))` would be False in silence."""
+    found = [f"{name}:{node.lineno}" for name in modules() if room_of(name) in COMPILER for node in ast.walk(tree_of(name))
+             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("map", "filter")
+             and isinstance(node.args[0], ast.Name) and not hasattr(builtins, node.args[0].id)]
+    assert not found, "write it as a comprehension: " + ", ".join(found)
 
 
 def test_no_module_is_called_utils():

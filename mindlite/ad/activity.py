@@ -66,7 +66,7 @@ def _tapes_of(active):
     for node, results in active.items():
         if isinstance(node, CNode) and node.fn is not tuple_getitem and any(
                 isinstance(element_of(node, i), AbstractTape) for i in results):
-            found.update((source, index or 0) for source, index in map(result_of, node.args)
+            found.update((source, index or 0) for source, index in [result_of(x) for x in node.args]
                          if isinstance(source, CNode) and isinstance(element_of(source, index), AbstractTape))
     return found
 
@@ -216,7 +216,7 @@ def _expand(target, node, args):
     with building(target, Origin(node.origin.location, node, "expand")):
         out = expand_rule[node.fn](*args, **node.attrs)
     if isinstance(node.abstract, AbstractTuple):
-        return target.add(make_tuple, *map(_lift, out), origin=node.origin, abstract=node.abstract)
+        return target.add(make_tuple, *[_lift(x) for x in out], origin=node.origin, abstract=node.abstract)
     return _lift(out)
 
 

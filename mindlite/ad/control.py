@@ -81,7 +81,7 @@ def reverse_cond(sweep, node):
     sweep.parts[node] = branches
     values = [sweep.value(operands[i]) for i in given]
     sweep.tape, *made = append(
-        cond, sweep.value(pred), sweep.tape_after(node), *values, *douts, *filter(is_flag, reaches),
+        cond, sweep.value(pred), sweep.tape_after(node), *values, *douts, *[x for x in reaches if is_flag(x)],
         true=branches[0].backward, false=branches[1].backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(operands[i].abstract) for i in wrt], *[FLAG] * len(asked))))
     for k, flag in zip(asked, made[len(wrt):]):
@@ -149,7 +149,7 @@ def reverse_while(sweep, node):
         gradients, reach = made[:len(reached)], made[len(reached):]
         return [tape, ops.sub(count, 1), *gradients[:len(state)],
                 *[ops.add(total, part) for total, part in zip(sums, gradients[len(state):])],
-                *reach[:len(kept)], *map(ops.logical_or, ever, reach[len(kept):])]
+                *reach[:len(kept)], *[ops.logical_or(x, y) for x, y in zip(ever, reach[len(kept):])]]
 
     def test(target, tape, count, *rest):
         return [ops.greater(count, 0)]
@@ -207,7 +207,7 @@ def reverse_call(sweep, node):
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
     sweep.parts[node] = callee
     sweep.tape, *made = append(
-        call, sweep.tape_after(node), *douts, *map(flag_of, reaches), graph=callee.backward,
+        call, sweep.tape_after(node), *douts, *[flag_of(x) for x in reaches], graph=callee.backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(node.args[i].abstract) for i in wrt], *[FLAG] * len(wrt))))
     for i, gradient, reach in zip(wrt, made, made[len(wrt):]):
         sweep.add(node.args[i], gradient, reach if known else UNKNOWN, exact=True)
@@ -263,7 +263,7 @@ def reverse_custom(sweep, node):
         return
     douts = [sweep.cotangent_or_zeros(node, i) for i in range(len(elements))]
     outs = [sweep.value(node, i) for i in range(len(elements))]
-    gradients = inline(sweep.back, node.attrs["bprop"], [*map(sweep.value, node.args), *outs, *douts], by="grad")
+    gradients = inline(sweep.back, node.attrs["bprop"], [*[sweep.value(x) for x in node.args], *outs, *douts], by="grad")
     for x, gradient in zip(node.args, gradients):
         if x in sweep.active:
             sweep.add(x, gradient, either(reaches))

@@ -53,7 +53,8 @@ def _passed(sweep, reach, hook, given, zeros):
     """What the graph of a hook lets go on of what it is given; where nothing arrives it is not run, and `zeros` go on."""
     if reach is True:
         return inline(sweep.back, hook, given, by="grad")
-    names, kinds, indices = [p.name for p in hook.parameters], [p.abstract for p in hook.parameters], [*map(given.index, zeros)]
+    names, kinds = [p.name for p in hook.parameters], [p.abstract for p in hook.parameters]
+    indices = [given.index(x) for x in zeros]
     beside = written(f"no {hook.name}", names, kinds, lambda target, *values: [values[i] for i in indices], by="grad")
     return append(cond, reach, *given, true=hook, false=beside, abstract=AbstractTuple(tuple(x.abstract for x in zeros)))
 

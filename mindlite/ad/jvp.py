@@ -71,14 +71,14 @@ class Forward:
                 self.builder.origin = Origin(node.origin.location, node, "jvp")
                 self._node(node)
             outputs = [self.graph.outputs[i] for i in self.results]
-            self.outputs = [*map(self.value, self.graph.outputs), *map(self.tangent_or_zeros, outputs)]
+            self.outputs = [*[self.value(x) for x in self.graph.outputs], *[self.tangent_or_zeros(x) for x in outputs]]
             self.reaches = [isinstance(o.abstract, AbstractTape) or self.reach(o) for o in outputs]
         return self
 
     def close(self, flagged=()):
         """The target with its outputs: the graph's, the tangents, and for those numbered in `flagged` whether they arrive."""
         flags = [flag_of(self.reaches[k]) for k in flagged]
-        self.target.set_outputs([*map(self.builder.lift, self.outputs + flags)], make_tuple)
+        self.target.set_outputs([self.builder.lift(x) for x in self.outputs + flags], make_tuple)
         return self.target
 
     def value(self, node):
@@ -135,7 +135,7 @@ class Forward:
         if node.fn is tuple_getitem:
             self.env[node] = self.value(node.args[0])[node.attrs["index"]]
         elif node.fn is make_tuple:
-            self.env[node] = tuple(map(self.value, node.args))
+            self.env[node] = tuple([self.value(x) for x in node.args])
         elif node.fn is tape_new:
             self.keep(node)
             self.tangents[node, None] = Part(tape_new())
@@ -153,7 +153,7 @@ class Forward:
         out = self.keep(node)
         several = isinstance(out, tuple)
         elements = node.abstract.elements if several else (node.abstract,)
-        if not any(map(is_smooth, elements)):
+        if not any(is_smooth(x) for x in elements):
             return
         primals, parts = [self.value(a) for a in node.args], [self.part(a) for a in node.args]
         reach = either([part.reach for part in parts if part is not None])
@@ -223,10 +223,10 @@ def _cond(forward, node):
     results = tuple(sorted(_tapes(elements).union(*(active_outputs(side, wrt) for side in sides))))
     true, false = [Forward(side, wrt, results, forward.calls, flagged(reaches)).write(FuncGraph(f"jvp {side.name}", side.origin))
                    for side in sides]
-    both = [*map(of_both, true.reaches, false.reaches)]
+    both = [of_both(x, y) for x, y in zip(true.reaches, false.reaches)]
     asked = [k for k, reach in enumerate(both) if reach is FLAGGED]
-    made = append(cond, forward.value(pred), *map(forward.value, operands), *[forward.tangent(operands[i]) for i in wrt],
-                  *filter(is_flag, reaches), true=true.close(asked), false=false.close(asked),
+    made = append(cond, forward.value(pred), *[forward.value(x) for x in operands], *[forward.tangent(operands[i]) for i in wrt],
+                  *[x for x in reaches if is_flag(x)], true=true.close(asked), false=false.close(asked),
                   abstract=AbstractTuple(elements + tuple(elements[i] for i in results) + (FLAG,) * len(asked)))
     for k, flag in zip(asked, made[len(elements) + len(results):]):
         both[k] = flag
@@ -245,7 +245,7 @@ def _while(forward, node):
     derived, reaches = after_iterations(before, lambda reaches: Forward(
         body, state + invariants, state, forward.calls, reaches + flagged(fixed)).write(
             FuncGraph(f"jvp {body.name}", body.origin)))
-    kept, fixed = [k for k, reach in enumerate(reaches) if reach is FLAGGED], [*filter(is_flag, fixed)]
+    kept, fixed = [k for k, reach in enumerate(reaches) if reach is FLAGGED], [x for x in fixed if is_flag(x)]
     step = derived.close(kept)
     kinds, names = [p.abstract for p in body.parameters], [p.name for p in body.parameters]
 
@@ -258,9 +258,9 @@ def _while(forward, node):
         w, dw, more = add(range(n, len(kinds))), add(invariants, "d"), add([0] * len(fixed), "reaches from ", FLAG)
         target.set_outputs(run(target, [*s, *w], [*ds, *dw, *flags, *more]), make_tuple)
         return target
-    made = append(while_loop, *map(forward.value, node.args[:n]), *[forward.tangent_or_zeros(node.args[i]) for i in state],
-                  *[flag_of(before[k]) for k in kept],
-                  *map(forward.value, node.args[n:]), *[forward.tangent(node.args[i]) for i in invariants], *fixed,
+    made = append(while_loop, *[forward.value(x) for x in node.args[:n]],
+                  *[forward.tangent_or_zeros(node.args[i]) for i in state], *[flag_of(before[k]) for k in kept],
+                  *[forward.value(x) for x in node.args[n:]], *[forward.tangent(node.args[i]) for i in invariants], *fixed,
                   cond=graph(test.name, lambda target, values, _: inline(target, test, values)),
                   body=graph(step.name, lambda target, values, tangents: inline(target, step, values + tangents)),
                   invariants=len(node.args) - n + len(invariants) + len(fixed), **policy_of(node),
@@ -279,8 +279,8 @@ def _call(forward, node):
     if (graph, wrt) not in forward.calls:
         target = forward.calls[graph, wrt] = FuncGraph(f"jvp {graph.name}", graph.origin)
         Forward(graph, wrt, results, forward.calls, [FLAGGED] * len(wrt)).write(target).close(range(len(results)))
-    made = append(call, *map(forward.value, node.args), *[forward.tangent(node.args[i]) for i in wrt], *map(flag_of, reaches),
-                  graph=forward.calls[graph, wrt],
+    made = append(call, *[forward.value(x) for x in node.args], *[forward.tangent(node.args[i]) for i in wrt],
+                  *[flag_of(x) for x in reaches], graph=forward.calls[graph, wrt],
                   abstract=AbstractTuple(elements + tuple(elements[i] for i in results) + (FLAG,) * len(results)))
     known = UNKNOWN not in reaches and not any(n.fn is segment for below in graph.reachable() for n in below.nodes)
     forward.set_results(node, made, results, made[len(elements) + len(results):] if known else [UNKNOWN] * len(results))
@@ -296,7 +296,7 @@ def _segment(forward, node):
     results = [i for i, e in enumerate(elements) if is_smooth(e)]
     function = push_through_python(node.attrs["function"], wrt, results, node.attrs["weights"], forward.calls)
     abstracts = (AbstractAny(), *elements, *[elements[i] for i in results])
-    made = append(segment, *[forward.tangent(node.args[i]) for i in wrt], *map(forward.value, node.args),
+    made = append(segment, *[forward.tangent(node.args[i]) for i in wrt], *[forward.value(x) for x in node.args],
                   **{**node.attrs, "function": function, "abstracts": abstracts}, abstract=AbstractTuple(abstracts))
     forward.set_results(node, made[1:], results, [UNKNOWN] * len(results))
 
@@ -317,7 +317,7 @@ def _push(forward, node):
     floats = [v for v in values if is_smooth(v.abstract)]
     forward.keep(node)
     forward.tangents[node, None] = Part(tape_push(
-        forward.tangent(tape), *map(forward.tangent_or_zeros, floats), *on_tape(map(forward.reach, floats))))
+        forward.tangent(tape), *[forward.tangent_or_zeros(x) for x in floats], *on_tape([forward.reach(x) for x in floats])))
 
 
 def _pop(forward, node):

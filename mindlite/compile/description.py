@@ -148,7 +148,7 @@ class Description:
         if isinstance(value, types.CodeType):
             return self.digest(value)
         if isinstance(value, frozenset):
-            return "frozenset", sorted(map(repr, map(self._constant, value)))
+            return "frozenset", sorted(map(repr, [self._constant(x) for x in value]))
         if isinstance(value, tuple):
             return "tuple", [self._constant(v) for v in value]
         return type(value).__name__, repr(value)

@@ -78,9 +78,9 @@ class Writer:
         if cls is float:
             return ["float", value.hex()]
         if cls is tuple:
-            return ["tuple", *map(self.write, value)]
+            return ["tuple", *[self.write(x) for x in value]]
         if cls is list:
-            return ["list", *map(self.write, value)]
+            return ["list", *[self.write(x) for x in value]]
         if cls is dict:
             return ["dict", *[[self.write(k), self.write(v)] for k, v in value.items()]]
         if cls is Origin:
@@ -105,9 +105,9 @@ class Writer:
         if cls is type and value.__name__ in TYPES and TYPES[value.__name__] is value:
             return ["type", value.__name__]
         if isinstance(value, memory.MemoryPlan):
-            return ["plan", *map(self.write, value.fields())]
+            return ["plan", *[self.write(x) for x in value.fields()]]
         if cls is PythonCall and value.arrays and isinstance(value.function, Evaluation):
-            return ["evaluate", *map(self.write, (value.function, value.given, value.gives, value.borrowed))]
+            return ["evaluate", *[self.write(x) for x in (value.function, value.given, value.gives, value.borrowed)]]
         if cls is PythonCall:
             raise NotCacheable("a part of it runs in Python")
         if cls is Failure and not self.is_error(value.error):
@@ -196,7 +196,7 @@ class Reader:
         if kind in READ:
             return READ[kind](self, text)
         cls = RECORDS.get(kind)
-        return self.others[kind](text) if cls is None else cls(*map(self.read, text[1:]))
+        return self.others[kind](text) if cls is None else cls(*[self.read(x) for x in text[1:]])
 
 
 class KeptBlock(LazyAttributes, F.Block):
@@ -204,7 +204,7 @@ class KeptBlock(LazyAttributes, F.Block):
 
 
 def _flow(reader: Reader, text: list) -> F.Flow:
-    name, params, kinds, symbols, devices = map(reader.read, text[1:4] + text[5:])
+    name, params, kinds, symbols, devices = [reader.read(x) for x in text[1:4] + text[5:]]
     return F.Flow(name, params, kinds, KeptBlock(lambda: vars(reader.read(text[4]))), symbols, devices)
 
 
@@ -213,10 +213,10 @@ class KeptPlan(LazyAttributes, memory.MemoryPlan):
 
 
 def _plan(reader: Reader, text: list) -> memory.MemoryPlan:
-    symbols, layouts = map(reader.read, text[1:3])
+    symbols, layouts = [reader.read(x) for x in text[1:3]]
 
     def find():
-        return dict(zip(("storages", "sites", "slots"), map(reader.read, text[3:])))
+        return dict(zip(("storages", "sites", "slots"), [reader.read(x) for x in text[3:]]))
     return KeptPlan(find, symbols=symbols, layouts=Recent(layouts), conflicts=None)
 
 
@@ -235,7 +235,7 @@ def _error(reader: Reader, text: list) -> functools.partial:
 
 
 def _evaluate(reader: Reader, text: list) -> PythonCall:
-    function, given, gives, borrowed = map(reader.read, text[1:])
+    function, given, gives, borrowed = [reader.read(x) for x in text[1:]]
     return PythonCall(function, given, gives, reader.objects, True, borrowed)
 
 

@@ -36,15 +36,15 @@ def same_value(a: Any, b: Any) -> bool:
     if isinstance(a, Undefined):
         return True
     if isinstance(a, (list, deque)):
-        return len(a) == len(b) and all(map(same_value, a, b))
+        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
     if isinstance(a, dict):
-        return len(a) == len(b) and all(map(same_value, a, b)) and all(map(same_value, a.values(), b.values()))
+        return len(a) == len(b) and all(same_value(x, y) and same_value(a[x], b[y]) for x, y in zip(a, b))
     if type(a) is float:
         return a == b and (a != 0 or repr(a) == repr(b))     # -0.0 is another number
     if isinstance(a, (int, float, str, bytes, complex, set, bytearray)):
         return a == b
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(same_value, a, b))
+        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if isinstance(a, types.MethodType):

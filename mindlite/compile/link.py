@@ -140,7 +140,7 @@ class Linked:
 
     def addresses(self) -> list[int]:
         """The addresses of the kernels, then of the constant arrays, then of what runs the devices."""
-        return [*(kernel.address for kernel in self.kernels), *map(self.array_address, range(len(self.arrays))),
+        return [*(kernel.address for kernel in self.kernels), *[self.array_address(x) for x in range(len(self.arrays))],
                 *(driver_of(device).entry(device.index) for device in self.devices)]
 
     def table_index(self, handle: F.Handle) -> int | None:

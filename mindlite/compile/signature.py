@@ -205,7 +205,7 @@ def signature_of_call(args: tuple, kwargs: dict[str, Any], trees: Trees) -> tupl
 
 def has_trees(signature: Part) -> bool:
     """True if a tree stands in a signature."""
-    return isinstance(signature, TreeSpec) or isinstance(signature, tuple) and any(map(has_trees, signature))
+    return isinstance(signature, TreeSpec) or isinstance(signature, tuple) and any(has_trees(x) for x in signature)
 
 
 def with_wider_trees(pattern: Part, signature: Part) -> Part:
@@ -432,7 +432,7 @@ def declared_spec(inputs: Sequence[Any], signature: Signature) -> Signature:
                 return replace(spec, shape=tuple([size_of(None, n) for n in spec.shape]))
             if len(placeholder.shape) != len(spec.shape):
                 return spec
-            return replace(spec, shape=tuple(map(size_of, placeholder.shape, spec.shape)))
+            return replace(spec, shape=tuple([size_of(x, y) for x, y in zip(placeholder.shape, spec.shape)]))
         if isinstance(spec, tuple) and isinstance(placeholder, (tuple, list)):
             return (spec[0], *[merge(p, s) for p, s in zip(placeholder, spec[1:])], *spec[1 + len(placeholder):])
         return spec

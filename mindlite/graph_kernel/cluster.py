@@ -20,7 +20,7 @@ from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
-from ..mindir.inline import size_edges
+from ..mindir.inline import has_effect, size_edges
 from ..mindir.primitive import Primitive, kernel_rule
 from ..ops.basic import reshape
 from .epilogue import FINISHED
@@ -185,6 +185,7 @@ class _Clusterer:
         last_effect = None
         effects: dict = {}
         readers: dict = {}
+        known: dict = {}
         for node in self.graph.nodes:
             group = self.group_of[id(node)]
             for arg in node.args:
@@ -192,7 +193,7 @@ class _Clusterer:
                     group.before.add(self.group_of[id(arg)])
                 if id(arg) in effects:
                     group.before.add(effects[id(arg)])
-            if self.has_effect(node):
+            if has_effect(node, known):
                 if last_effect is not None:
                     group.before.add(last_effect)
                 last_effect = group
@@ -216,14 +217,6 @@ class _Clusterer:
         for group in reversed(order):
             for earlier in group.before:
                 self.below[earlier.number] |= self.below[group.number] | group.bits
-
-    def has_effect(self, node):
-        """True if running `node` can be seen from outside: an effect, or a graph in an attribute that has one."""
-        if isinstance(node.fn, Primitive) and "effect" in node.fn.traits:
-            return True
-        graphs = [v for v in (node.fn, *node.attrs.values()) if isinstance(v, FuncGraph)]
-        return any(isinstance(n.fn, Primitive) and "effect" in n.fn.traits
-                   for g in graphs for r in g.reachable() for n in r.nodes)
 
     # ------------------------------------------------------------ joining
 

@@ -162,7 +162,7 @@ class Settled(Rewriter):
         made = super().make(expr)
         if isinstance(made, Load):
             operand, indices = made.fields
-            return rebuild(made, operand, tuple(map(self.indices, indices)))
+            return rebuild(made, operand, tuple([self.indices(x) for x in indices]))
         if isinstance(made, Reduce):
             kind, _, body = made.fields
             left = [w for v in expr.fields[1] for w in self.cut.get(v, (v,))]
@@ -204,7 +204,8 @@ def settled(values, subscripts, loops, notes, indices, fewest):
         if cut is None:
             break
         settle = Settled(indices, notes, [cut])
-        values, subscripts = [settle(value) for value in values], [tuple(map(settle, subscript)) for subscript in subscripts]
+        values = [settle(value) for value in values]
+        subscripts = [tuple([settle(x) for x in subscript]) for subscript in subscripts]
         loops = [tuple(w for v in around for w in settle.cut.get(v, (v,))) for around in loops]
     return values, subscripts, loops
 
@@ -263,7 +264,7 @@ def _divide(term, size):
     sizes = tuple(f for f in factors if not isinstance(f, Const))
     for first in range(len(numbers)):
         for last in range(first + 1, len(numbers) + 1):
-            if product(map(_number, numbers[first:last])) == _number(size):
+            if product([_number(x) for x in numbers[first:last]]) == _number(size):
                 return atom, sizes + tuple(numbers[:first] + numbers[last:])
     return None
 
@@ -284,4 +285,4 @@ def _divide_product(term, size):
 
 def _same(factors, others):
     """Do the factors have one product?"""
-    return product(map(_number, factors)) == product(map(_number, others))
+    return product([_number(x) for x in factors]) == product([_number(x) for x in others])

@@ -109,7 +109,7 @@ class _Composer:
 
     def element(self, node, number, indices):
         """Result `number` of `node` at `indices`."""
-        indices = tuple(map(self.indices, indices))
+        indices = tuple([self.indices(x) for x in indices])
         if isinstance(node, Parameter):
             return self.operands[id(node)][indices]
         if isinstance(node, ValueNode):

@@ -82,7 +82,7 @@ def _lowering_together(graph, parts, in_place, target):
         first = len(position) + len(sizes)
         sizes += [*written.sizes, written.extent, written.cost + 1]
         extent = first + len(written.sizes)
-        positions.append(([*map(position.get, (*parameters, *results)), *range(first, extent)], extent, extent + 1))
+        positions.append(([*[position.get(x) for x in (*parameters, *results)], *range(first, extent)], extent, extent + 1))
         texts.append(written.text)
         sources.append(scheduled)
         total = total + written.extent * (written.cost + 1)

@@ -24,10 +24,10 @@ class Rewriter:
 
     def make(self, expr: Any) -> Any:
         """What stands for an expression of whose parts the memo knows: the same with what stands for them."""
-        return rebuild(expr, *map(self.field, expr.fields))
+        return rebuild(expr, *[self.field(x) for x in expr.fields])
 
     def field(self, value: Any) -> Any:
         """What stands for a field of an expression."""
         if isinstance(value, tuple):
-            return tuple(map(self.field, value))
+            return tuple([self.field(x) for x in value])
         return self.memo.get(value, value) if isinstance(value, ScalarExpr) else value

@@ -350,4 +350,4 @@ class _Cost:
         return 0 if isinstance(expr, (Reduce, Const, IndexVar, Size)) or expr in self.named else self.compute(expr)
 
     def compute(self, expr):
-        return (self.call if isinstance(expr, Call) else 1) + sum(map(self.use, expr.children()))
+        return (self.call if isinstance(expr, Call) else 1) + sum(self.use(x) for x in expr.children())

@@ -35,8 +35,8 @@ def signature(graph, keys=None):
     def source(arg):
         return number[id(arg)] if id(arg) in number else constant_key(arg, keys)
     return (tuple(p.abstract for p in graph.parameters),
-            tuple((n.fn, attributes_key(n, keys), n.abstract, *map(source, n.args)) for n in graph.nodes),
-            tuple(map(source, graph.outputs)))
+            tuple((n.fn, attributes_key(n, keys), n.abstract, *[source(x) for x in n.args]) for n in graph.nodes),
+            tuple([source(x) for x in graph.outputs]))
 
 
 def constant_key(node, keys):

@@ -122,12 +122,12 @@ def _signature_of(handler: Value) -> inspect.Signature:
 def asks_python(ev: Evaluating, fn: Value, given: tuple) -> bool:
     """True for an operator, a builtin or a method of the graph's values that is given an object that Python made."""
     if isinstance(fn, BoundMethod) and isinstance(fn.self, Box):
-        return fn.name not in ("append", "insert", "extend") and any(map(ev.is_object, [*given[0], *given[1].values()]))
+        return fn.name not in ("append", "insert", "extend") and any(ev.is_object(x) for x in [*given[0], *given[1].values()])
     if isinstance(fn, (BoundMethod, Primitive)) or isinstance(fn, types.FunctionType) and (
             fn.__module__ or "").startswith(FRAMEWORK):
-        return any(map(ev.is_object, data_in(given, ev.store)))
+        return any(ev.is_object(x) for x in data_in(given, ev.store))
     try:
-        return fn in BUILTINS and fn not in TAKE_OBJECTS and any(map(ev.is_object, [*given[0], *given[1].values()]))
+        return fn in BUILTINS and fn not in TAKE_OBJECTS and any(ev.is_object(x) for x in [*given[0], *given[1].values()])
     except TypeError:                                        # not hashable
         return False
 
@@ -342,7 +342,7 @@ def _run_or_fall_back(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: 
         return change_outside(ev, getattr(type(owner), fn.__name__), (owner, *args), kwargs)
     known = is_known(fn) and not data_in((args, kwargs, owner), ev.store) \
         and not (isinstance(owner, str) and has_sizes((args, kwargs)))
-    known = known and not any(map(is_users_object, leaves((args, tuple(kwargs.values())))))
+    known = known and not any(is_users_object(x) for x in leaves((args, tuple(kwargs.values()))))
     if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
         made = wrap_container(ev, by_python(ev, fn, *ev.unbox(args), **ev.unbox(kwargs)))
         return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator)) else made

@@ -40,8 +40,8 @@ def chosen_item(ev: Evaluating, node: CNode, sequence: Sequence[Value], index: A
     if not isinstance(content, (tuple, list)) or not 0 < len(content) <= MOST or not (is_scalar_node(index) or isinstance(
             index, AnfNode) and is_tensor(index) and index.dtype.kind in "iu" and index.ndim == 0):
         return ()
-    functions = all(callable(x) or isinstance(x, CALLED) for x in content) and not any(map(is_data, content))
-    if functions and not only_called(node) or not functions and not all(map(is_data, content)):
+    functions = all(callable(x) or isinstance(x, CALLED) for x in content) and not any(is_data(x) for x in content)
+    if functions and not only_called(node) or not functions and not all(is_data(x) for x in content):
         return ()
     index = ev.trace(PRIMITIVES["tensor_to_scalar"], (index,), {}) if is_tensor(index) else index
     if isinstance(index, AnfNode) and index.abstract.type is not int:

@@ -171,7 +171,7 @@ class Recorder(Evaluator):
 
         def run():
             return by_python(self, call_at, self.tracer.origin.location, namespace_of(self.calls.frames), fn,
-                             tuple(map(self.live, args)), {k: self.live(v) for k, v in kwargs.items()})
+                             tuple([self.live(x) for x in args]), {k: self.live(v) for k, v in kwargs.items()})
         given = self.taken(key, lambda: [fn, args, kwargs]) or [self.watched(key, (fn, args, kwargs), run)]
         self.fallback.records.add(key, given[0])
         return given[0]
@@ -215,7 +215,7 @@ class Recorder(Evaluator):
         if isinstance(fn, types.FunctionType):
             return self.call_python(fn, args, kwargs)
         if isinstance(fn, type) and issubclass(fn, BaseException):
-            return make_exception(self, fn, tuple(map(self.live, args)), {k: self.live(v) for k, v in kwargs.items()})
+            return make_exception(self, fn, tuple([self.live(x) for x in args]), {k: self.live(v) for k, v in kwargs.items()})
         if isinstance(fn, type) and is_plain_class(fn):
             made: Any = object.__new__(fn)
             init = getattr(fn, "__init__")
@@ -225,7 +225,7 @@ class Recorder(Evaluator):
         if fn is print:
             return self.call_unknown(fn, args, kwargs)
         if self.is_native(fn):
-            return by_python(self, fn, *map(self.live, args), **{k: self.live(v) for k, v in kwargs.items()})
+            return by_python(self, fn, *[self.live(x) for x in args], **{k: self.live(v) for k, v in kwargs.items()})
         call = getattr(type(fn), "__call__", None)
         if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
             return self.call(call, (fn, *args), kwargs)

@@ -209,7 +209,7 @@ def note_aliases(ev: Evaluating, fn: Value, args: Sequence[Value], made: Value) 
         tracer.effects.aliases[made] = root, tracer.current(root)
     if fn in KEEP or name in CHANGERS:
         tracer.effects.held.update([tracer.root_of(v)[0] for v in data_in(args, ev.store) if isinstance(v, AnfNode)])
-    if fn is not Tensor and any(map(ev.is_object, data_in((fn, args), ev.store))):       # it may stand in that object
+    if fn is not Tensor and any(ev.is_object(x) for x in data_in((fn, args), ev.store)):       # it may stand in that object
         tracer.effects.held.update([v for v in data_in(made, ev.store) if isinstance(v, AnfNode)])
 
 

@@ -124,7 +124,7 @@ def call_hooked(ev: Evaluating, what: Hooked, args: Sequence[Value], kwargs: dic
         return grads
 
     def otherwise(gone):
-        grads = (None,) * sum(map(is_tensor, args))
+        grads = (None,) * sum(is_tensor(x) for x in args)
         for hook in what.after:
             try:
                 pass_hook(ev, hook, grads, (owner, grads, tuple(gone)))

@@ -107,7 +107,7 @@ def may_wait(store: dict, outside: Any = ()) -> bool:
 
 def _waits(content: Value) -> bool:
     if isinstance(content, ByExit):
-        return any(map(_waits, parts_of(content)))
+        return any(_waits(x) for x in parts_of(content))
     if isinstance(content, Conflict):
         return True
     _, call, where, *_ = content

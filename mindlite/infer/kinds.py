@@ -143,7 +143,7 @@ def zipped(first: Value, *others: Value) -> list[tuple] | None:
     kind = kind_of(first)
     if kind.shared or any(kind_of(v) is not kind or kind.frame(v) != kind.frame(first) for v in others):
         return None
-    return list(zip(kind.parts(first), *map(kind.parts, others)))
+    return list(zip(kind.parts(first), *[kind.parts(x) for x in others]))
 
 
 def walk(value: Value, content: Callable[[Box], Any] | None = None) -> Iterator:
@@ -206,5 +206,5 @@ def skeleton(value: Value) -> Any:
     if isinstance(value, BaseException) and type(value).__module__ == "builtins" and not vars(value):
         return type(value), skeleton(value.args), id(value.__cause__)
     if not is_leaf(value):
-        return kind_of(value).frame(value), tuple(map(skeleton, parts_of(value)))
+        return kind_of(value).frame(value), tuple([skeleton(x) for x in parts_of(value)])
     return (type(value), repr(value)) if isinstance(value, (str, bytes, int, float, bool, type(None))) else id(value)

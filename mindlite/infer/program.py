@@ -90,7 +90,7 @@ def judged(ev: Evaluating, error: Exception, values: Value) -> BaseException:
 
 def text_by_python(ev: Evaluating, fn: Value, value: Value, *rest: Value) -> str:
     """The text of a value, by Python and now: str, repr, format. raises : Refusal for that of a stand-in, as by_python"""
-    if not ev.concrete and any(map(is_stand_in, walk(value))):
+    if not ev.concrete and any(is_stand_in(x) for x in walk(value)):
         raise Refusal("the text of what is known at run time only", location=ev.tracer.origin.location)
     return by_python(ev, fn, value, *rest)
 

@@ -143,7 +143,8 @@ def given_by(ev: Evaluating, graph: FuncGraph, operands: list[AnfNode], abstract
 
     def size_of(size):
         return substitute(size, known) if symbols_of(size) <= known.keys() else Symbol(lo=0).dim
-    return [AbstractTensor(a.dtype, tuple(map(size_of, a.shape))) if isinstance(a, AbstractTensor) else a for a in abstracts]
+    return [AbstractTensor(a.dtype, tuple([size_of(size) for size in a.shape])) if isinstance(a, AbstractTensor) else a
+            for a in abstracts]
 
 
 HOLE = object()                                              # in a pattern, for what is data

@@ -300,7 +300,7 @@ class Tracer(Builder):
     def without_gradient(self, made: Value) -> Value:
         """The results of an operator inside `no_grad`."""
         if isinstance(made, tuple):
-            return tuple(map(self.without_gradient, made))
+            return tuple([self.without_gradient(x) for x in made])
         smooth = isinstance(made.abstract, AbstractTensor) and made.abstract.dtype.is_differentiable
         return stop_gradient(made) if smooth else made
 

@@ -90,7 +90,7 @@ class Results:
             return {k: self.leave(v) for k, v in value.items()}
         if not is_leaf(value):
             make = range if isinstance(value, Range) else lambda *parts: kind_of(value).python(value, iter(parts))
-            return Made(make, tuple(map(self.leave, parts_of(value))))
+            return Made(make, tuple([self.leave(x) for x in parts_of(value)]))
         if isinstance(value, Tensor) and ev.made_here(value):
             return Made(functools.partial(copy_of, value), ())
         if ev.made_here(value):
@@ -109,7 +109,7 @@ class Results:
         self.gone.add(box)
         if box.kind == "dict":
             return {k: self.leave(v) for k, v in content}
-        return [self.leave(v) for v in content] if box.kind == "list" else Made(_set_of, tuple(map(self.leave, content)))
+        return [self.leave(v) for v in content] if box.kind == "list" else Made(_set_of, tuple([self.leave(x) for x in content]))
 
     def changes(self) -> list:
         """What the function did: see Specialised."""

@@ -77,7 +77,7 @@ def holds_tensor(ev: Evaluating, value: Value) -> bool:
     """True where a value is a tensor, or a tuple, list or dict with one in it."""
     found: list = []
     replace_leaves(ev, value, found.append)
-    return any(map(is_tensor, found))
+    return any(is_tensor(x) for x in found)
 
 
 def replace_leaves(ev: Evaluating, value: Value, replace: Callable[..., Any]) -> Value:
@@ -94,7 +94,8 @@ def map_content(ev: Evaluating, change: Callable[..., Any], value: Value, conten
     if not isinstance(value, Box):
         return map_parts(change, value)
     items = content(value)
-    return ev.new_box(value.kind, tuple([(k, change(v)) for k, v in items] if value.kind == "dict" else map(change, items)))
+    made = [(k, change(v)) for k, v in items] if value.kind == "dict" else [change(v) for v in items]
+    return ev.new_box(value.kind, tuple(made))
 
 
 def from_outside(ev: Evaluating, value: Value) -> Value:

@@ -242,11 +242,11 @@ def _symbols_read(node: CNode, held: dict[FuncGraph, set]) -> set[Symbol]:
 
 
 def has_effect(node: Any, known: dict[FuncGraph, bool] | None = None) -> bool:
-    """True if the node, or one in the graphs that it holds, has an effect. known: a dict that remembers graphs."""
-    if "effect" in node.fn.traits:
+    """True if the node, or one in the graphs that it calls or holds, has an effect. known: a dict that remembers graphs."""
+    if "effect" in getattr(node.fn, "traits", ()):
         return True
     known = {} if known is None else known
-    for graph in node.attrs.values():
+    for graph in (node.fn, *node.attrs.values()):
         if isinstance(graph, FuncGraph):
             if graph not in known:
                 known[graph] = graph.output is None or has_effects(graph)

@@ -196,4 +196,4 @@ def _symbols(value):
         return symbols_of(value)
     if isinstance(value, AbstractTensor):
         value = value.shape
-    return set().union(*map(_symbols, value)) if isinstance(value, tuple) else set()
+    return set().union(*[_symbols(x) for x in value]) if isinstance(value, tuple) else set()

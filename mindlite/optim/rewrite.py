@@ -54,7 +54,7 @@ def rebuild(graph, visit):
             if made is None:
                 graph.nodes.append(node)
             else:
-                env[node] = tuple(map(builder.lift, made)) if isinstance(made, (tuple, list)) else builder.lift(made)
+                env[node] = tuple([builder.lift(x) for x in made]) if isinstance(made, (tuple, list)) else builder.lift(made)
                 changed += 1
         graph.set_outputs([read(output, output) for output in outputs], make_tuple)
     return changed

@@ -50,7 +50,7 @@ def fold_constants(graph):
             return inline(current_interpreter().graph, side, operands) if _is_sized_alike(node, side, operands) else None
         if not node.args or node.fn not in eval_rule or node.fn.traits & UNFOLDED:
             return None
-        if not all(map(_is_known, node.args)) or _has_dims(tuple(node.attrs.values())) or not _is_small(node):
+        if not all(_is_known(x) for x in node.args) or _has_dims(tuple(node.attrs.values())) or not _is_small(node):
             return None
         try:
             value = eval_rule[node.fn](*[a.value for a in node.args], **node.attrs)
@@ -76,7 +76,7 @@ def _is_small(node):
 
 
 def _has_dims(value):
-    return isinstance(value, Dim) or (isinstance(value, tuple) and any(map(_has_dims, value)))
+    return isinstance(value, Dim) or (isinstance(value, tuple) and any(_has_dims(x) for x in value))
 
 
 def merge_equal_nodes(graph):

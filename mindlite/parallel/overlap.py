@@ -19,8 +19,7 @@ from ..common.dim import Dim
 from ..mindir.abstract import AbstractAny, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, FuncGraph
-from ..mindir.inline import size_edges
-from ..mindir.primitive import Primitive
+from ..mindir.inline import has_effect, size_edges
 from ..ops.collectives import all_gather, all_reduce, all_to_all, begin, broadcast_from, finish, reduce_scatter
 
 SPLIT = (all_reduce, all_gather, reduce_scatter, all_to_all, broadcast_from)
@@ -46,15 +45,6 @@ def _nbytes(operand):
     return 0 if any(isinstance(size, Dim) for size in shape) else math.prod(shape) * operand.abstract.dtype.itemsize
 
 
-def has_effect(node):
-    """True if running the node can be seen from outside."""
-    if isinstance(node.fn, Primitive):
-        if "effect" in node.fn.traits:
-            return True
-    graphs = [value for value in (node.fn, *node.attrs.values()) if isinstance(value, FuncGraph)]
-    return any(has_effect(inner) for graph in graphs for below in graph.reachable() for inner in below.nodes)
-
-
 class _Order:
     """The nodes of a graph in another order that keeps operands, sizes and effects."""
 
@@ -66,8 +56,9 @@ class _Order:
         last: CNode | None = None
         touched: dict = {}
         readers: dict = {}
+        known: dict = {}
         for node in graph.nodes:
-            acts, tensors = has_effect(node), [arg for arg in node.args if isinstance(arg.abstract, AbstractTensor)]
+            acts, tensors = has_effect(node, known), [arg for arg in node.args if isinstance(arg.abstract, AbstractTensor)]
             self.before[node].update(touched[arg] for arg in tensors if arg in touched)
             if acts:
                 self.before[node].update(() if last is None else (last,))

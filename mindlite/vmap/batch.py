@@ -128,8 +128,8 @@ class Batch:
     def _check_sizes(self, node):
         def symbols(abstract):
             if isinstance(abstract, AbstractTuple):
-                return set().union(*map(symbols, abstract.elements))
-            return set().union(*map(symbols_of, abstract.shape)) if isinstance(abstract, AbstractTensor) else set()
+                return set().union(*[symbols(x) for x in abstract.elements])
+            return set().union(*[symbols_of(x) for x in abstract.shape]) if isinstance(abstract, AbstractTensor) else set()
         if not symbols(node.abstract) <= set().union(*(symbols(a.abstract) for a in node.args)):
             raise ShapeError(f"vmap: the result of {node.fn.name} has another size for each element",
                              location=node.origin.location, note=str(node.abstract))

@@ -115,17 +115,29 @@ def clear():
                     value.cache_clear()
 
 
+@contextlib.contextmanager
+def faults_of_finalizers():
+    """Yields a list of what is raised where no caller is: Python prints it when it gives an object back."""
+    shown, before = [], sys.unraisablehook
+    sys.unraisablehook = shown.append
+    try:
+        yield shown
+    finally:
+        sys.unraisablehook = before
+
+
 def verdict(name, function, kind, program):
-    """What is wrong where `function` raises `kind` in a program; None if all is well, "" if it was not called."""
+    """What is wrong where `function` raises `kind` in a program; None if all is well, "" if it was not called by
+    what has a caller."""
     clear()
-    with planted(function, kind) as hits, warnings.catch_warnings(record=True) as told:
+    with planted(function, kind) as hits, warnings.catch_warnings(record=True) as told, faults_of_finalizers() as shown:
         warnings.simplefilter("always")
         try:
             program(fresh())
             error = None
         except Exception as raised:
             error = raised
-    if not hits:
+    if not hits or len(hits) == len(shown):
         return "" if error is None else f"{name}: not called, and {error!r}"
     if error is None:
         return f"{name}: {kind.__name__} in {program.__name__} was not seen; {[str(w.message)[:150] for w in told]}"

@@ -64,7 +64,7 @@ def _write_entry(module: ir.Module, flow: F.Flow) -> None:
 
 def is_small(i: F.CallKernel, literals: dict[int, int | float]) -> bool:
     """True if the work of a launch is known here, and too small for a second thread. literals: {register: number}"""
-    extent, cost = map(literals.get, i.over)
+    extent, cost = [literals.get(x) for x in i.over]
     return extent is not None and cost is not None and extent * cost < current().parallel_from
 
 

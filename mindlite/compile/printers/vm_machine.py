@@ -26,7 +26,7 @@ class _Machine:
         function = ir.Function(module, ir.FunctionType(WORD, [WORD] * 5), "vm")
         function.linkage = "internal"
         self.ctx, self.code, start, self.frame, self.ret = function.args
-        entry, self.loop, self.fail, self.abort = map(function.append_basic_block, ("entry", "loop", "fail", "abort"))
+        entry, self.loop, self.fail, self.abort = [function.append_basic_block(x) for x in ("entry", "loop", "fail", "abort")]
         self.function, b = function, ir.IRBuilder(entry)
         self.following, self.args, self.results, self.place, self.status = (b.alloca(WORD) for _ in range(5))
         b.store(start, self.following)
