@@ -3,12 +3,13 @@ import builtins
 
 import numpy as np
 
-from .. import ops
+from .. import nn, ops
 from ..common import dtype as dt
 from ..common.dtype import pytype_to_dtype
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Tensor
 from ..ops.operations import Slice
+from ..ops.resize import resize
 from ..ops.sparse import COOTensor
 
 
@@ -71,6 +72,29 @@ def top_k(input_x, k, sorted=True):
 def true_divide(dividend, divisor):
     """dividend / divisor, element by element: `mindlite.ops.div`."""
     return ops.div(dividend, divisor)
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    """`mindlite.ops.interpolate`; bicubic without align_corners as MindSpore's CPU computes it: the centres of pixels, the cubic of
+    Keys 1981 with a = -1/2 (torch: -3/4), and points outside do not count (torch: the last one is repeated)."""
+    if mode != "bicubic" or align_corners or (size is None) == (scale_factor is None) or input.ndim != 4:
+        return ops.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    wanted = size if size is not None else scale_factor
+    wanted = tuple(wanted) if isinstance(wanted, (tuple, list)) else (wanted, wanted)
+    if size is None:
+        wanted = tuple([int(n * factor) for n, factor in zip(input.shape[2:], wanted)])
+    if len(wanted) != 2 or min(wanted) < 1 or min(input.shape[2:]) < 1:
+        return ops.interpolate(input, wanted, None, mode)             # which says what is wrong
+    return resize(input, wanted, "bicubic", False, True)
+
+
+class Upsample(nn.Upsample):
+    """`mindlite.nn.Upsample` by `interpolate` of this module."""
+
+    def construct(self, x):
+        """The larger one."""
+        corners = self.align_corners or None
+        return interpolate(x, self.size, self.scale_factor, self.mode, corners, self.recompute_scale_factor)
 
 
 def expand_as(input, other):

@@ -26,7 +26,7 @@ _METRICS = {name: f"mindlite.train.metrics:{name}" for name in (
     "auc", "get_metric_fn", "get_metrics", "names", "rearrange_inputs")}
 _OF_MINT = {"Linear": "mindlite.mint.nn:Linear", **{f"{name}Ext": f"mindlite.mint.nn:{name}" for name in (
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "Dropout", "Dropout2d", "Embedding", "L1Loss", "LayerNorm", "LogSoftmax", "MaxPool2d",
-    "PReLU")}}
+    "PReLU")}, "Upsample": "mindlite.mindspore.functions:Upsample"}
 _OWN = "mindlite.nn.optim.own:opt_init_args_register"
 # checkpoints of many ranks: what was named transform is named convert, too
 _CHECKPOINTS = {**{name: f"mindlite.train.transform:{name}" for name in (
@@ -60,10 +60,11 @@ _SYNONYMS = {
     "floormod": "mindlite.ops:floor_mod", "pows": "mindlite.ops:pow",
     **{name: f"mindlite.mindspore.functions:{name}" for name in (
         "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk", "true_divide",
-        "expand_as", "type_as", "range", "conv3d_transpose")},
+        "expand_as", "type_as", "range", "conv3d_transpose", "interpolate")},
+    "upsample": "mindlite.mindspore.functions:interpolate",
     "embedding": "mindlite.mint.nn.functional:embedding", "move_to": "mindlite.ops.operations:MoveTo.function",
     "take": "mindlite.mint.shaping:take",
-    "upsample": "mindlite.ops:interpolate", "subtract": "mindlite.mint.arithmetic:sub",
+    "subtract": "mindlite.mint.arithmetic:sub",
     "add_flags": "mindlite.functional.hints:add_flags", "soft_shrink": "mindlite.ops:softshrink",
     **{f"scatter_{nd.lower()}{word.lower()}": f"mindlite.ops.operations:Scatter{nd.title().strip('_')}{word}.as_function"
        for nd in ("", "nd_") for word in ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")}}
@@ -174,10 +175,9 @@ _REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
     _reuse_data_ptr _tft_handler init_ckpt_file_system load_mindir load_obf_params_into_net mindio_preload obfuscate_ckpt
     save_mindir set_dump set_mindio_server_info set_op_strategy_config
     split_dynamic_mindir vlog_print""".split())
-_REASONS["it chooses layers by the names that they have in MindSpore's ResNet"] = ("LessBN",)
 _REASONS["a format of numbers that no library here has"] = ("hifloat8", "qint4x2")
 _REASONS["it is not built yet"] = tuple("""
-    AdamNoUpdateParam AllGatherV BasicLSTMCell BoostTrainOneStepCell DeformableOffsets DepthwiseConv2dNative Dilation2D DimReduce
+    AdamNoUpdateParam AllGatherV BasicLSTMCell DeformableOffsets DepthwiseConv2dNative Dilation2D DimReduce
     ExtractImagePatches FractionalAvgPool FractionalMaxPool FusedAdaFactor FusedAdaFactorWithGlobalNorm
     FusedCastAdamWeightDecay LARSUpdate MatrixLogarithm PyFunc ReduceScatterV Reshard
     SampleDistortedBoundingBoxV2 SparseApplyFtrlV2 flops_collection
@@ -447,6 +447,8 @@ MODULES = {
     "boost.grad_accumulation": (("mindlite.boost.grad_accumulation",), {}),
     "boost.grad_freeze": (("mindlite.boost.grad_freeze",), {}),
     "boost.base": (("mindlite.boost.optimizers",), {}),
+    "boost.boost_cell_wrapper": (("mindlite.boost.train_step",), {}),
+    "boost.less_batch_normalization": (("mindlite.boost.less_bn",), {}),
     "communication": (("mindlite.communication",), {name: _INSIDE + name for name in (
         "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP")}),
     "communication.management": (("mindlite.communication",), {}),

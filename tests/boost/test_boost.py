@@ -140,6 +140,71 @@ def test_messages_are_numbered_from_the_split_points_on():
     assert [p.comm_fusion for p in boost.ParameterProcess().assign_parameter_group(params)] == [1, 1, 2, 2]
 
 
+def test_the_last_dense_layer_of_each_cell_works_on_directions_after_less_bn(mode):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last, self.body = nn.Dense(3, 4), nn.Dense(4, 2), network()
+
+        def construct(self, x):
+            return self.last(ops.tanh(self.first(x))) + self.body(x)
+
+    ms.set_seed(1)
+    net = Net()
+    weight, first, inner = net.last.weight, net.first, net.body[2].weight
+    less = boost.LessBN(net, fn_flag=True)
+    assert type(net.last) is type(net.body[2]) is boost.CommonHeadLastFN and net.first is first
+    assert net.last.weight is weight and net.body[2].weight is inner
+    assert [p.name.removeprefix("network.") for p in less.trainable_params()] == [
+        "first.weight", "first.bias", "last.weight", "last.multiplier", "body.0.weight", "body.0.bias", "body.2.weight",
+        "body.2.multiplier"]
+    net.last.multiplier.set_data(Tensor([3.0], ms.float32))
+
+    def unit(rows):
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def dense(layer, x):
+        return x @ layer.weight.asnumpy().T + layer.bias.asnumpy()
+    wanted = 3 * unit(np.tanh(dense(first, X[0]))) @ unit(weight.asnumpy()).T + \
+        unit(np.tanh(dense(net.body[0], X[0]))) @ unit(inner.asnumpy()).T
+    np.testing.assert_allclose(less(Tensor(X[0])).asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    gradients = ms.grad(lambda x: less(x).sum(), None, net.trainable_params())(Tensor(X[0]))
+    assert all(np.isfinite(gradient.asnumpy()).all() for gradient in gradients) and gradients[3].asnumpy() != 0
+
+
+def test_less_bn_leaves_a_network_as_it_is_without_fn_flag_and_when_it_has_been_there():
+    net = network()
+    assert type(boost.LessBN(net).network[2]) is nn.Dense and net.get_flags()["less_bn"]
+    assert type(boost.LessBN(net, fn_flag=True).network[2]) is nn.Dense
+    np.testing.assert_array_equal(boost.LessBN(net)(Tensor(X[0])).asnumpy(), net(Tensor(X[0])).asnumpy())
+
+
+def test_a_boosted_step_uses_the_optimiser_that_the_strategy_says(mode):
+    def trained(steps, make):
+        net = network()
+        step = make(nn.WithLossCell(net, nn.MSELoss()), net)
+        losses = [float(step(Tensor(x), Tensor(y))) for x, y in list(zip(X, Y))[:steps]]
+        return losses, numbers(net)
+
+    def frozen(loss, net):
+        params = net.trainable_params()
+        groups = [params, params[2:]]
+        return boost.BoostTrainOneStepCell(loss, boost.FreezeOpt(nn.SGD(params, 0.1), groups, [0, 1, 1]))
+
+    def by_hand(loss, net):
+        params = net.trainable_params()
+        steps = [nn.TrainOneStepCell(loss, nn.SGD(params, 0.1)), nn.TrainOneStepCell(loss, nn.SGD(params[2:], 0.1))]
+        order = iter([0, 1, 1, 0, 1])
+        return lambda *inputs: steps[next(order)](*inputs)
+
+    for left, right in zip(trained(5, frozen), trained(5, by_hand)):
+        for a, b in zip(left, right, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+    plain = trained(3, lambda loss, net: boost.BoostTrainOneStepCell(loss, nn.SGD(net.trainable_params(), 0.1), 2.0))
+    wanted = trained(3, lambda loss, net: nn.TrainOneStepCell(loss, nn.SGD(net.trainable_params(), 0.1), 2.0))
+    np.testing.assert_allclose(plain[0], wanted[0], rtol=1e-6)
+
+
 def test_an_optimiser_tells_what_it_was_made_of():
     params = network().trainable_params()
     made = nn.Adam(iter(params), 0.1, beta1=0.5)

@@ -13,6 +13,33 @@ from mindlite.mindspore.nn.layer.conv import _Conv, _deconv_output_length
 from mindlite.mindspore.ops._primitive_cache import _get_cache_prim
 
 
+def test_bicubic_pictures_are_mindspores_and_torchs_by_the_module_they_are_asked_of():
+    """One row [0, 1, 0, 0] made twice as long. MindSpore on the CPU: weights of a = -1/2, points outside left out."""
+    row = np.array([[[[0, 1, 0, 0]]]], np.float32)
+
+    def cubic(a, t):
+        t = abs(t)
+        return ((a + 2) * t - (a + 3)) * t * t + 1 if t <= 1 else ((a * t - 5 * a) * t + 8 * a) * t - 4 * a if t < 2 else 0
+
+    def wanted(a, outside):
+        out = []
+        for i in range(8):
+            place = (i + 0.5) / 2 - 0.5
+            points = range(int(np.floor(place)) - 1, int(np.floor(place)) + 3)
+            weights = {p: cubic(a, p - place) for p in points if outside or 0 <= p < 4}
+            out.append(sum(w * row[0, 0, 0, min(max(p, 0), 3)] for p, w in weights.items()) / sum(weights.values()))
+        return out
+    x = ms.Tensor(row)
+    for found in (ms.ops.interpolate(x, (1, 8), mode="bicubic"), ms.ops.upsample(x, scale_factor=(1.0, 2.0), mode="bicubic"),
+                  ms.nn.Upsample((1, 8), mode="bicubic")(x), ms.ops.operations.ResizeBicubic(False, True)(x, (1, 8))):
+        np.testing.assert_allclose(found.asnumpy()[0, 0, 0], wanted(-0.5, False), atol=1e-6)
+    for found in (mindlite.ops.interpolate(x, (1, 8), mode="bicubic"), mindlite.nn.Upsample((1, 8), mode="bicubic")(x),
+                  ms.mint.nn.functional.interpolate(x, (1, 8), mode="bicubic")):
+        np.testing.assert_allclose(found.asnumpy()[0, 0, 0], wanted(-0.75, True), atol=1e-6)
+    with pytest.raises(ValueError, match="no point"):
+        ms.ops.interpolate(x, (0, 8), mode="bicubic")
+
+
 def test_the_class_of_a_dtype_tells_its_kind():
     assert isinstance(ms.int64, mstype.Int) and not isinstance(ms.int64, mstype.UInt) and not isinstance(ms.float32, mstype.Int)
     assert isinstance(ms.float16, mstype.Float) and isinstance(ms.bfloat16, mstype.BFloat)
