@@ -75,8 +75,8 @@ def true_divide(dividend, divisor):
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-    """`mindlite.ops.interpolate`; bicubic without align_corners as MindSpore's CPU computes it: the centres of pixels, the cubic of
-    Keys 1981 with a = -1/2 (torch: -3/4), and points outside do not count (torch: the last one is repeated)."""
+    """`mindlite.ops.interpolate`; bicubic without align_corners as MindSpore's CPU computes it: the centres of pixels, the cubic
+    of Keys 1981 with a = -1/2 (torch: -3/4), and points outside do not count (torch: the last one is repeated)."""
     if mode != "bicubic" or align_corners or (size is None) == (scale_factor is None) or input.ndim != 4:
         return ops.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
     wanted = size if size is not None else scale_factor
