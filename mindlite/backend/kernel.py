@@ -21,7 +21,7 @@ class Kernel:
 
     prepare: for library kernels that need a handle per set of sizes: prepare(sizes) -> an object that lives as long as the
              handle is used; its `address` is passed as args[0]
-    errors : texts of the status numbers
+    errors : texts of the status numbers; in the place of a text also what makes the exception of an error that is the user's
     keep   : objects that must live as long as the address is used
     recipe : how another process comes by the same kernel: ("object", key of its code on the disk), ("library", name,
              facts) of `Target.library_kernel`; None if it cannot

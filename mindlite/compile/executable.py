@@ -212,6 +212,8 @@ class Executable:
         if isinstance(instruction, F.CallKernel):
             texts = instruction.kernel.errors
             text = texts[status - 1] if 0 < status <= len(texts) else f"status {status}"
+            if callable(text):
+                return text().at(location)
             return InternalError(f"the kernel {instruction.kernel.name} failed: {text}").at(location)
         if isinstance(instruction, F.CallFlow):
             name = instruction.flow.rpartition(".")[0] or instruction.flow

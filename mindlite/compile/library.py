@@ -15,6 +15,8 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import CNode
 from ..mindir.primitive import Primitive
 from ..ops.creation import room
+from ..ops.decomposition import (cholesky_factor, determinant, inverse, linear_solve, sign_and_log_determinant,
+                                 triangular_system)
 from ..ops.dynamic_slicing import write_slice
 from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
@@ -236,6 +238,39 @@ def lower_sort(lowering: Lowering, node: CNode, args: Sequence[int], out: Regist
         return False
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
     lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner, cost=32 * n)
+    return True
+
+
+FACTORED: dict[Primitive, str] = {cholesky_factor: "cholesky", inverse: "inverse", determinant: "determinant",
+                                  sign_and_log_determinant: "logarithm"}
+
+
+@library(*FACTORED, kernel="lapack")
+def lower_factored(lowering: Lowering, node: CNode, args: Sequence[int], out: Any) -> bool:
+    x = node.args[0].abstract
+    kernel = lowering.library_kernel("lapack", kind=FACTORED[node.fn], dtype=x.dtype)
+    if kernel is None:
+        return False
+    n, results = x.shape[-1], out if isinstance(out, (tuple, list)) else (out,)
+    lowering.call_kernel(kernel, [*args, *results], [n], node, extent=product(x.shape[:-2]), cost=n * n * n)
+    return True
+
+
+@library(linear_solve, triangular_system, kernel="lapack")
+def lower_system(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+    """One stack on both sides, or one matrix on one of them."""
+    a, b = (x.abstract for x in node.args)
+    lead, steps = node.abstract.shape[:-2], []
+    for shape in (a.shape[:-2], b.shape[:-2]):
+        if shape != lead and product(shape) != 1:
+            return False
+        steps.append(int(shape == lead))
+    kind = {"kind": "solve"} if node.fn is linear_solve else {"kind": "triangular", **node.attrs}
+    kernel = lowering.library_kernel("lapack", dtype=a.dtype, **kind)
+    if kernel is None:
+        return False
+    n, k = b.shape[-2:]
+    lowering.call_kernel(kernel, [*args, out], [n, k, *steps], node, extent=product(lead), cost=n * n * (n + k))
     return True
 
 

@@ -165,6 +165,62 @@ sbp_rule(linear_solve, stack_spec((2,)), linear=[{1}])
 batch_first(linear_solve)
 
 
+# ---------------------------------------------------------------- triangular systems
+
+@primitive(traits={"library"}, prepare=_two)
+def triangular_system(a, b, *, lower, transpose, unit):
+    """out with op(a) @ out = b : a is float or complex[.., n, n], of which one triangle is read, b alike [.., n, k].
+
+    transpose : bool; True: op(a) is a^T;     unit : bool; True: the diagonal counts as ones and is not read
+    raises    : ShapeError for sizes that do not fit; when run: ValueRangeError for a zero on the diagonal
+    """
+
+
+@infer_rule(triangular_system)
+def triangular_system_infer(a, b, *, lower, transpose, unit):
+    return linear_solve_infer(a, b)
+
+
+@eval_rule(triangular_system)
+def triangular_system_eval(a, b, *, lower, transpose, unit):
+    matrix = (np.tril if lower else np.triu)(wide(a), (-1 if lower else 1) if unit else 0)
+    matrix = matrix + np.eye(a.shape[-1], dtype=matrix.dtype) if unit else matrix
+    right = b.reshape((1,) * (a.ndim - b.ndim) + b.shape)
+    solution = lapack("solve_triangular", np.linalg.solve, np.swapaxes(matrix, -1, -2) if transpose else matrix, wide(right))
+    return solution.astype(b.dtype, copy=False)
+
+
+def _triangle(x, lower, unit):
+    """The part of x that a triangular system reads."""
+    return tril(x, -1 if unit else 0) if lower else triu(x, 1 if unit else 0)
+
+
+@bprop_rule(triangular_system)
+def triangular_system_bprop(a, b, out, dout, *, lower, transpose, unit):
+    if a.dtype.kind == "c":
+        a, out = conj(a), conj(out)
+    db = triangular_system(a, dout, lower=lower, transpose=not transpose, unit=unit)
+    da = batch_matmul(out, db, transpose_b=True) if transpose else batch_matmul(db, out, transpose_b=True)
+    return sum_to(-_triangle(da, lower, unit), a.shape), sum_to(db, b.shape)
+
+
+@jvp_rule(triangular_system)
+def triangular_system_jvp(primals, tangents, out, *, lower, transpose, unit):
+    a, (da, db) = primals[0], tangents
+    right = None if da is None else -batch_matmul(_triangle(da, lower, unit), out, transpose_a=transpose)
+    right = right if db is None else db if right is None else right + db
+    return triangular_system(a, right, lower=lower, transpose=transpose, unit=unit)
+
+
+sbp_rule(triangular_system, stack_spec((2,)), linear=[{1}])
+batch_first(triangular_system)
+
+
+def solved(a, b, lower, transpose=False, unit=False):
+    """op(a)^-1 b for a triangular a : [.., n, n] and b : [.., n, k]."""
+    return triangular_system(a, b, lower=lower, transpose=transpose, unit=unit)
+
+
 # ---------------------------------------------------------------- determinant
 
 @primitive(traits={"library"}, prepare=one_operand, name="sign_and_log_determinant")
@@ -304,14 +360,14 @@ def _half(x):
 @bprop_rule(cholesky_factor)
 def cholesky_factor_bprop(x, out, dout):
     middle = _half(batch_matmul(out, tril(dout), transpose_a=True))
-    back = linear_solve(turned(out), turned(linear_solve(turned(out), turned(middle))))
+    back = solved(out, turned(solved(out, turned(middle), True, True)), True, True)
     return ((back + turned(back)) * 0.5,)
 
 
 @jvp_rule(cholesky_factor)
 def cholesky_factor_jvp(primals, tangents, out):
     symmetric = (tangents[0] + turned(tangents[0])) * 0.5
-    inner = linear_solve(out, turned(linear_solve(out, symmetric)))
+    inner = solved(out, turned(solved(out, symmetric, True)), True)
     return batch_matmul(out, _half(inner))
 
 
@@ -375,11 +431,9 @@ def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -
     upper  : bool; whether the factor is upper triangular
     out    : Tensor [.., n, k]
     raises : ShapeError for sizes that do not fit, ValueRangeError (when run) for a zero on the diagonal
-    source : two triangular systems (Golub and Van Loan 2013, section 4.2), solved by LAPACK's gesv
+    source : two triangular systems (Golub and Van Loan 2013, section 4.2), by BLAS's trsm
     """
-    factor = triu(as_operand(input2)) if upper else tril(as_operand(input2))
-    first, second = (turned(factor), factor) if upper else (factor, turned(factor))
-    return linear_solve(second, linear_solve(first, input))
+    return solved(input2, solved(input2, input, not upper, upper), not upper, not upper)
 
 
 def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
@@ -439,10 +493,10 @@ def solve_triangular(a: TensorLike, b: TensorLike, trans: int = 0, lower: float 
     """
     if trans not in (0, "N", 1, "T", 2, "C"):
         raise ValueRangeError(f"solve_triangular: trans is 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
-    a = tril(as_operand(a)) if lower else triu(as_operand(a))
-    if unit_diagonal:
-        one = eye(a.shape[-1], a.shape[-1], a.dtype)
-        a = a * (1 - one) + one
+    a, b = as_operand(a), as_operand(b)
     if trans in (2, "C") and dtype_of(a).kind == "c":
         a = conj(a)
-    return solve(turned(a) if trans in (1, "T", 2, "C") else a, b)
+    facts = bool(lower), trans in (1, "T", 2, "C"), bool(unit_diagonal)
+    if b.ndim == 1:
+        return reshape(solved(a, reshape(b, shape=(b.shape[0], 1)), *facts), shape=tuple(a.shape[:-1]))
+    return solved(a, b, *facts)

@@ -14,7 +14,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .basic import broadcast_to
 from .creation import eye, tril, triu
-from .decomposition import batch_first, linear_solve, one_operand, stack_spec, turned, wide
+from .decomposition import batch_first, one_operand, solved, stack_spec, turned, wide
 from .factors import _matrices, _permutation
 from .linalg import batch_matmul
 from .lookup import gather_elements
@@ -73,15 +73,15 @@ def eliminated_bprop(x, out, dout):
     lower, upper, order = _parts(x, out)
     inner = (tril(batch_matmul(lower, tril(dout[0], -1), transpose_a=True), -1)
              + triu(batch_matmul(triu(dout[0]), upper, transpose_b=True)))
-    left = linear_solve(turned(lower), inner)
-    return (_rows(turned(linear_solve(upper, turned(left))), argsort(order, -1)),)
+    left = solved(lower, inner, True, True, True)
+    return (_rows(turned(solved(upper, turned(left), False)), argsort(order, -1)),)
 
 
 @jvp_rule(eliminated)
 def eliminated_jvp(primals, tangents, out):
     lower, upper, order = _parts(primals[0], out)
-    left = linear_solve(lower, _rows(tangents[0], order))
-    inner = turned(linear_solve(turned(upper), turned(left)))
+    left = solved(lower, _rows(tangents[0], order), True, unit=True)
+    inner = turned(solved(upper, turned(left), False, True))
     return batch_matmul(lower, tril(inner, -1)) + batch_matmul(triu(inner), upper), None
 
 

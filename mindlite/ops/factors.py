@@ -24,7 +24,8 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, prim
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .complex_numbers import conj, real_part
 from .creation import arange, eye, tril, triu, zeros
-from .decomposition import batch_first, lapack, linear_solve, one_operand, solve_triangular, stack_spec, turned, wide
+from .decomposition import (batch_first, lapack, linear_solve, one_operand, solve_triangular, solved, stack_spec, turned,
+                            wide)
 from .define import as_operand, dtype_of
 from .indexing import bounded_indices
 from .linalg import batch_matmul
@@ -86,7 +87,7 @@ def _product(*matrices):
 
 def _over(a, r):
     """a r^-1"""
-    return turned(linear_solve(turned(r), turned(a)))
+    return turned(solved(r, turned(a), False, True))
 
 
 def _mirrored(x):
@@ -100,13 +101,13 @@ def orthogonal_bprop(x, out, dout, *, full):
     (q, r), (dq, dr) = out, dout
     if _tall(x, full):
         inner = _mirrored(_product(r, turned(dr)) - _product(turned(dq), q))
-        return turned(linear_solve(r, turned(dq + _product(q, inner))))
+        return turned(solved(r, turned(dq + _product(q, inner)), False))
     m = x.shape[-2]
     rest, drest = x[..., m:], dr[..., m:]
     square, dsquare = r[..., :m], dr[..., :m]
     dq = dq + _product(rest, turned(drest))
     inner = _mirrored(_product(square, turned(dsquare)) - _product(turned(dq), q))
-    dleft = turned(linear_solve(square, turned(dq + _product(q, inner))))
+    dleft = turned(solved(square, turned(dq + _product(q, inner)), False))
     return concat((dleft, _product(q, drest)), -1)
 
 

@@ -19,7 +19,7 @@ from ..common.errors import InternalError, Stage, user_location
 from ..compile.call_plan import CallPlan
 from ..compile.executable import Executable, as_raised
 from ..compile.known_call import KnownCall
-from ..compile.library import LIBRARY, RUNNING, SCANS
+from ..compile.library import FACTORED, LIBRARY, RUNNING, SCANS
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 from ..compile.plain_call import run_graph
@@ -29,6 +29,7 @@ from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.basic import transpose
+from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
 from ..ops.reduction import index_of_max, index_of_min
 from ..ops.sort import sort_along, topk_along
@@ -40,7 +41,8 @@ _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].s
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LINES = frozenset({sort_along, topk_along, *SCANS, *RUNNING, *_INDICES})
-_LIBRARY = frozenset(LIBRARY) - _LINES - {batch_matmul}
+_MATRICES = frozenset({*FACTORED, linear_solve, triangular_system})
+_LIBRARY = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul}
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
 MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
@@ -68,7 +70,7 @@ def _is_large(operation):
         return operation.outs[0].size >= current().eager_lines and operation.attrs["perm"][-1] != operation.outs[0].ndim - 1
     if prim in (index_of_max, index_of_min):                   # along the last axis NumPy has vectors as well
         return operation.abstracts[0].size >= current().eager_lines and operation.attrs["axis"] != operation.abstracts[0].ndim - 1
-    enough = current().eager_lines if prim in _LINES else enough_of(prim)
+    enough = current().eager_lines if prim in _LINES else current().eager_matrices if prim in _MATRICES else enough_of(prim)
     if enough is None:
         return False
     abstracts = (*operation.abstracts, *operation.outs)

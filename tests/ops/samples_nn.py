@@ -92,6 +92,9 @@ SAMPLES = {
     **{name: [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3),), {}), ((_f(2, 2) + 3 * np.eye(2),), {})]
        for name in ("inverse", "cofactors", "determinant", "sign_and_log_determinant")},
     "first_apart": [((_f(2, 4, 4) > 0.3,), {}), ((_f(5, 5) > 0.5,), {})],
+    "triangular_system": [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3), _f(3, 2)), dict(lower=True, transpose=False, unit=False)),
+                          ((_f(3, 3) + 3 * np.eye(3), _f(4, 3, 1)), dict(lower=False, transpose=True, unit=False)),
+                          ((_f(3, 3) * 0.5, _f(3, 1)), dict(lower=False, transpose=False, unit=True))],
     "linear_solve": [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3), _f(3, 2)), {}), ((_f(2, 2) + 3 * np.eye(2), _f(4, 2, 1)), {})],
     "singular_decomposition": [((_f(2, 3, 2),), dict(full=False)), ((_f(2, 4),), dict(full=False))],
     "cholesky_factor": [((_f(2, 3, 3) * 0.3 + 2 * np.eye(3),), {})],

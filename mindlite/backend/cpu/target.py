@@ -63,6 +63,7 @@ class CPU(Target):
 
     # -- eager mode (pynative/kernels.py): elements from which on a kernel of ours is faster than NumPy and worth its compilation
     eager_lines: int = 1 << 14        # what walks along lines: transposes, running sums, sums into tables
+    eager_matrices: int = 1 << 10     # factors of matrices: NumPy's LAPACK shares even small ones among threads of its own
     eager_composites: int = 1 << 16   # composites, for which NumPy makes an array for each operator
     eager_elementwise: int = 1 << 20  # one operator: one thread of NumPy is slower than memory
     eager_product: int = 1 << 18      # multiplications of a product; beyond, our launcher's threads do better than NumPy's

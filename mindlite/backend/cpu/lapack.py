@@ -1,0 +1,283 @@
+"""Square matrices in a stack, by LAPACK and BLAS at their addresses: no Python in the call, no threads but the launcher's.
+
+    triangular   op(a) out = b                        trsm
+    cholesky     out out^T = (x + x^T) / 2            potrf
+    solve        a out = b                            getrf, trsm
+    inverse      out = x^-1                           getrf, getri
+    determinant  out = det(x)                         getrf
+    logarithm    sign and logarithm of det(x)         getrf
+
+LAPACK goes through columns, so a matrix of ours is its transpose there. For an inverse and a determinant that is the same; of
+x^T = P L U our rows hold U^T and L^T, and a system is solved by U^T, then L^T, then the exchanges of rows backward.
+"""
+from functools import partial
+
+from ...common.dtype import dtype as to_dtype, float64, int32, int64
+from ...common.errors import ValueRangeError
+from ..target import current
+from .blas import LARGEST, NO_TRANS, ROW_MAJOR, TRANS, blas_width, find_blas
+from .native import F64, I32, I64, PTR, VOID, Value, compute_type, kernel_of, kernel_writer
+from .scratch import borrow, give_back
+
+LETTERS = {"float32": "s", "float64": "d"}
+LEFT, UPPER, LOWER, NON_UNIT, UNIT = 141, 121, 122, 131, 132                   # the numbers of cblas.h
+UPPER_LETTER = 85                                        # "U": the triangle that rows see as the lower one
+SINGULAR, INDEFINITE = "Singular matrix", "Matrix is not positive definite"    # as NumPy says it
+FUNCTIONS = ("potrf_", "getrf_", "getri_")
+BLOCK = 64                                               # columns that getri turns at a time
+LEAST = 1e-250                                           # products of a diagonal between this and 1 / this have lost nothing
+
+
+def lapack_kernel(kind, dtype, target=None, **facts):
+    """The kernel of one of KINDS for float32 or float64; None for other dtypes, and where there is no LAPACK.
+
+    args : triangular, solve [a, b, out, n, k, step_a, step_b]; a step is 1, or 0 where the stack has one matrix for all
+           cholesky, inverse, determinant [x, out, n]           logarithm [x, signs, logarithms, n]
+    [begin, end) : the stack
+    facts        : of triangular: lower, transpose, unit
+    errors       : ValueRangeError for a singular or indefinite matrix
+    """
+    if not has_lapack(dtype):
+        return None
+    name = {"triangular": "solve_triangular", "logarithm": "slogdet", "determinant": "det"}.get(kind, kind)
+    flags = tuple(bool(facts[flag]) for flag in ("lower", "transpose", "unit")) if kind == "triangular" else ()
+    wrong = partial(ValueRangeError, f"{name}: {INDEFINITE if kind == 'cholesky' else SINGULAR}")
+    return kernel_of(KINDS[kind], to_dtype(dtype), *flags, target=target or current(), given=blas_width(),
+                     errors=(f"{name}: out of memory for a working copy", f"{name}: too many columns for this LAPACK", wrong))
+
+
+def has_lapack(dtype):
+    """Whether there are such kernels for `dtype`."""
+    blas = find_blas()
+    return to_dtype(dtype).name in LETTERS and blas is not None and all(blas.address("s" + name) for name in FUNCTIONS)
+
+
+class Library:
+    """Calls of LAPACK and BLAS in a kernel for matrices of n rows. work: an address for the exchanges of rows and for getri"""
+
+    def __init__(self, f, dtype, n, work=None):
+        self.f, self.dtype, self.letter, self.n, self.pivots = f, dtype, LETTERS[dtype.name], n, None
+        self.integer, self.whole = (int32, I32) if blas_width() == 32 else (int64, I64)
+        self.words = f.room(self.integer, 4)             # what Fortran takes by address: info, n, elements of the work, "U"
+        self.set(1, n)
+        self.set(2, n * BLOCK)
+        self.set(3, f.number(I64, UPPER_LETTER))
+        if work is not None:
+            self.pivots, self.work = f.array(self.integer, work), work + n * 8
+
+    def set(self, at, value):
+        """Write a word."""
+        self.words[at] = self.f.convert(value, self.whole)
+
+    def call(self, name, *args):
+        """Call a function of LAPACK, all of whose arguments are addresses; gives whether it found something wrong."""
+        function = self.f.module.external(f"mindlite_blas_{self.letter}{name}", VOID, [PTR] * (len(args) + 1))
+        self.words[0] = self.f.number(self.whole, 0)
+        self.f.call(function, *args, self.words.address)
+        return self.words[0].differs(0)
+
+    def factors(self, x):
+        """x^T = P L U in its place; gives whether a pivot is zero."""
+        n = self.words.at(1).address
+        return self.call("getrf_", n, n, x, n, self.pivots.address)
+
+    def triangle(self, a, b, k, lower, transpose, unit):
+        """op(a) out = b in the place of b[n, k]."""
+        f = self.f
+        function = f.module.external(f"mindlite_blas_cblas_{self.letter}trsm", VOID, [I32] * 5 + [self.whole] * 2
+                                     + [compute_type(self.dtype), PTR, self.whole, PTR, self.whole])
+        n, k = f.convert(self.n, self.whole), f.convert(k, self.whole)
+        f.call(function, ROW_MAJOR, LEFT, LOWER if lower else UPPER, TRANS if transpose else NO_TRANS, UNIT if unit else NON_UNIT,
+               n, k, 1, a, n, b, k)
+
+    def pivot(self, i):
+        """With which row row i changed places."""
+        found = self.pivots[i]
+        return self.f.convert(found, I64) - 1
+
+
+def _matrices(f, dtype, operands):
+    """(n, bytes of a matrix) of a kernel of so many operands and results."""
+    n = f.arg(operands)
+    return n, n * n * dtype.itemsize
+
+
+def _borrowed(f, nbytes):
+    memory = borrow(f, nbytes)
+    with f.when(memory.equals(0)):
+        f.give(1)
+    return memory
+
+
+def _two_operands(f, dtype):
+    """(a, b, out, n, k, step_a, step_b); nothing is done for no elements or too many columns."""
+    a, b, out, n, k, step_a, step_b = (f.arg(i) for i in range(7))
+    with f.when((n < 1) | (k < 1)):
+        f.give(0)
+    if blas_width() == 32:
+        with f.when(k > LARGEST):
+            f.give(2)
+    return a, b, out, n, k, step_a * n * n * dtype.itemsize, step_b * n * k * dtype.itemsize
+
+
+@kernel_writer(lambda dtype, lower, transpose, unit: f"triangular_{dtype.short}_{'lower' if lower else 'upper'}" +
+               "_transposed" * transpose + "_unit" * unit)
+def write_triangular(f, dtype, lower, transpose, unit):
+    """The kernel."""
+    a, b, out, n, k, step_a, step_b = _two_operands(f, dtype)
+    library, nbytes = Library(f, dtype, n), n * k * dtype.itemsize
+    with f.loop(f.begin, f.end) as i:
+        here = a + i * step_a
+        if not unit:
+            diagonal = f.array(dtype, here)
+            with f.loop(0, n) as j, f.when(diagonal[j * (n + 1)].equals(0)):
+                f.give(3)
+        f.copy(out + i * nbytes, b + i * step_b, nbytes)
+        library.triangle(here, out + i * nbytes, k, lower, transpose, unit)
+
+
+@kernel_writer(lambda dtype: f"solve_{dtype.short}")
+def write_solve(f, dtype):
+    """The kernel. Where the stack has one matrix, each chunk factors it once."""
+    a, b, out, n, k, step_a, step_b = _two_operands(f, dtype)
+    size, nbytes = n * n * dtype.itemsize, n * k * dtype.itemsize
+    memory = _borrowed(f, size + n * 8)
+    library = Library(f, dtype, n, memory + size)
+    with f.loop(f.begin, f.end) as i:
+        with f.when(step_a.differs(0) | i.equals(f.begin)):
+            f.copy(memory, a + i * step_a, size)
+            with f.when(library.factors(memory)):
+                give_back(f, memory)
+                f.give(3)
+        place = out + i * nbytes
+        f.copy(place, b + i * step_b, nbytes)
+        library.triangle(memory, place, k, True, False, False)
+        library.triangle(memory, place, k, False, False, True)
+        with f.loop(0, n) as back:
+            row = n - 1 - back
+            other = library.pivot(row)
+            with f.when(other.differs(row)):
+                one, two = f.array(dtype, place).at(row * k), f.array(dtype, place).at(other * k)
+                with f.loop(0, k) as c:
+                    kept = one[c]
+                    one[c] = two[c]
+                    two[c] = kept
+    give_back(f, memory)
+
+
+@kernel_writer(lambda dtype: f"inverse_{dtype.short}")
+def write_inverse(f, dtype):
+    """The kernel."""
+    x, out = f.arg(0), f.arg(1)
+    n, nbytes = _matrices(f, dtype, 2)
+    with f.when(n > 0):
+        memory = _borrowed(f, n * 8 + n * BLOCK * dtype.itemsize)
+        library = Library(f, dtype, n, memory)
+        rows, length = library.words.at(1).address, library.words.at(2).address
+        with f.loop(f.begin, f.end) as i:
+            place = out + i * nbytes
+            f.copy(place, x + i * nbytes, nbytes)
+            wrong = library.factors(place)
+            wrong = f.select(wrong, True, library.call("getri_", rows, place, rows, library.pivots.address, library.work, length))
+            with f.when(wrong):
+                give_back(f, memory)
+                f.give(3)
+        give_back(f, memory)
+
+
+@kernel_writer(lambda dtype: f"cholesky_{dtype.short}")
+def write_cholesky(f, dtype):
+    """The kernel."""
+    x, out = f.arg(0), f.arg(1)
+    n, nbytes = _matrices(f, dtype, 2)
+    library = Library(f, dtype, n)
+    rows, letter = library.words.at(1).address, library.words.at(3).address
+    with f.loop(f.begin, f.end) as i:
+        come, go = f.array(dtype, x + i * nbytes), f.array(dtype, out + i * nbytes)
+        with f.loop(0, n) as r:
+            with f.loop(0, r + 1) as c:
+                go[r * n + c] = (come[r * n + c] + come[c * n + r]) * 0.5
+            with f.loop(r + 1, n) as c:
+                go[r * n + c] = 0
+        with f.when(n > 0), f.when(library.call("potrf_", letter, rows, go.address, rows)):
+            f.give(3)
+
+
+def _diagonal(f, dtype, results):
+    """The loop of a determinant: hands over (i, n, the diagonal as (index) -> its number in double, the sign of the exchanges as
+    a Variable, whether a pivot is zero), once, for the matrix i of the stack."""
+    x = f.arg(0)
+    n, nbytes = _matrices(f, dtype, 1 + results)
+    memory = _borrowed(f, nbytes + n * 8)
+    library = Library(f, dtype, n, memory + nbytes)
+    with f.loop(f.begin, f.end) as i:
+        f.copy(memory, x + i * nbytes, nbytes)
+        zero, sign = f.variable(I64, 0), f.variable(F64, 1.0)
+        with f.when(n > 0):
+            zero.set(f.convert(library.factors(memory), I64))
+            with f.loop(0, n) as j, f.when(library.pivot(j).differs(j)):
+                sign.set(-sign.get())
+        factor = f.array(dtype, memory)
+
+        def number(j):
+            value = factor[j * (n + 1)]
+            return value if dtype is float64 else Value(f, f.builder.fpext(value.ir, F64))
+        yield i, n, number, sign, zero.get().differs(0)
+    give_back(f, memory)
+
+
+def _magnitude(f, value):
+    return f.call(f.module.external("fabs", F64, [F64]), value)
+
+
+def _turn(f, n, number, sign):
+    """The sign of the exchanges becomes that of the determinant."""
+    with f.loop(0, n) as j, f.when(number(j) < 0):
+        sign.set(-sign.get())
+
+
+def _logarithms(f, n, number):
+    """The sum of the logarithms of the diagonal's magnitudes, as a Variable."""
+    total, log = f.variable(F64, 0.0), f.module.external("log", F64, [F64])
+    with f.loop(0, n) as j:
+        total.set(total.get() + f.call(log, _magnitude(f, number(j))))
+    return total
+
+
+def _stored(f, dtype, array, i, value):
+    array[i] = value if dtype is float64 else Value(f, f.builder.fptrunc(value.ir, compute_type(dtype)))
+
+
+@kernel_writer(lambda dtype: f"logarithm_of_determinant_{dtype.short}")
+def write_logarithm(f, dtype):
+    """The kernel."""
+    signs, logs = f.array(dtype, f.arg(1)), f.array(dtype, f.arg(2))
+    for i, n, number, sign, singular in _diagonal(f, dtype, 2):
+        _turn(f, n, number, sign)
+        with f.choose(singular) as (then, other):
+            with then:
+                _stored(f, dtype, signs, i, f.number(F64, 0.0))
+                _stored(f, dtype, logs, i, f.number(F64, float("-inf")))
+            with other:
+                _stored(f, dtype, signs, i, sign.get())
+                _stored(f, dtype, logs, i, _logarithms(f, n, number).get())
+
+
+@kernel_writer(lambda dtype: f"determinant_{dtype.short}")
+def write_determinant(f, dtype):
+    """The kernel: the product of the diagonal in double; where one on the way is very large or small, by logarithms."""
+    out = f.array(dtype, f.arg(1))
+    for i, n, number, sign, singular in _diagonal(f, dtype, 1):
+        found, lost = f.variable(F64, sign.get()), f.variable(I64, 0)
+        with f.loop(0, n) as j:
+            found.set(found.get() * number(j))
+            size = _magnitude(f, found.get())
+            lost.set(f.select((size > LEAST) & (size < 1 / LEAST), lost.get(), 1))
+        with f.when(lost.get().differs(0)):
+            _turn(f, n, number, sign)
+            found.set(sign.get() * f.call(f.module.external("exp", F64, [F64]), _logarithms(f, n, number).get()))
+        _stored(f, dtype, out, i, f.select(singular, 0.0, found.get()))
+
+
+KINDS = {"triangular": write_triangular, "solve": write_solve, "inverse": write_inverse, "cholesky": write_cholesky,
+         "determinant": write_determinant, "logarithm": write_logarithm}
