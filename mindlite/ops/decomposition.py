@@ -493,10 +493,10 @@ def solve_triangular(a: TensorLike, b: TensorLike, trans: int = 0, lower: float 
     """
     if trans not in (0, "N", 1, "T", 2, "C"):
         raise ValueRangeError(f"solve_triangular: trans is 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
-    a, b = as_operand(a), as_operand(b)
-    if trans in (2, "C") and dtype_of(a).kind == "c":
-        a = conj(a)
+    matrix, right = as_operand(a), as_operand(b)
+    if trans in (2, "C") and dtype_of(matrix).kind == "c":
+        matrix = conj(matrix)
     facts = bool(lower), trans in (1, "T", 2, "C"), bool(unit_diagonal)
-    if b.ndim == 1:
-        return reshape(solved(a, reshape(b, shape=(b.shape[0], 1)), *facts), shape=tuple(a.shape[:-1]))
-    return solved(a, b, *facts)
+    if right.ndim == 1:
+        return reshape(solved(matrix, reshape(right, shape=(right.shape[0], 1)), *facts), shape=tuple(matrix.shape[:-1]))
+    return solved(matrix, right, *facts)

@@ -11,6 +11,7 @@ LAPACK goes through columns, so a matrix of ours is its transpose there. For an 
 x^T = P L U our rows hold U^T and L^T, and a system is solved by U^T, then L^T, then the exchanges of rows backward.
 """
 from functools import partial
+from typing import Any
 
 from ...common.dtype import dtype as to_dtype, float64, int32, int64
 from ...common.errors import ValueRangeError
@@ -56,14 +57,15 @@ class Library:
     """Calls of LAPACK and BLAS in a kernel for matrices of n rows. work: an address for the exchanges of rows and for getri"""
 
     def __init__(self, f, dtype, n, work=None):
-        self.f, self.dtype, self.letter, self.n, self.pivots = f, dtype, LETTERS[dtype.name], n, None
+        self.f, self.dtype, self.letter, self.n = f, dtype, LETTERS[dtype.name], n
         self.integer, self.whole = (int32, I32) if blas_width() == 32 else (int64, I64)
         self.words = f.room(self.integer, 4)             # what Fortran takes by address: info, n, elements of the work, "U"
         self.set(1, n)
         self.set(2, n * BLOCK)
         self.set(3, f.number(I64, UPPER_LETTER))
         if work is not None:
-            self.pivots, self.work = f.array(self.integer, work), work + n * 8
+            self.pivots: Any = f.array(self.integer, work)
+            self.work = work + n * 8
 
     def set(self, at, value):
         """Write a word."""
