@@ -29,6 +29,7 @@ class Engine:
     rank, size : its number in the world, and how many there are        groups: {name: ranks of the world, ascending}
     sent       : {operator: [calls, bytes that this rank sent]}, counted from the arrays by the cost of a ring (`ring_bytes`)
     link       : (seconds of a collective, of a byte that is sent), as communication/links.py measured them; None: not measured
+    pace       : (seconds of a floating-point operation in a product, of an element that is computed), measured with it
     steps      : what this rank took part in, a key for each; None while nobody collects it (communication/execution_order.py)
 
     An engine defines the methods that raise NotImplementedError. Arrays are contiguous, `ranks` is the tuple of a group in which
@@ -43,6 +44,7 @@ class Engine:
         self.sent: dict[str, list[int]] = {}
         self.steps: list | None = None
         self.link: tuple[float, float] | None = None
+        self.pace: tuple[float, float] | None = None
         self.groups = {WORLD: tuple(range(size))}
         self.beside: Beside | None = None
 

@@ -1,6 +1,10 @@
-"""What a collective costs between these ranks: alpha, the seconds of a small one, and beta, the seconds of each byte more.
+"""What a collective costs between these ranks, and what computing costs on them.
 
     alpha, beta = measured(engine)       10 ms of all_reduces of 8 bytes, 10 ms of 1 MiB; the fastest of each counts
+    flop, point = computed()             5 ms of products of 256 x 256 matrices, 5 ms of sums of 2 ** 20 elements
+
+alpha is the time of a small collective, beta that of each byte more; flop is the time of a floating-point operation in a product,
+point that of an element. All ranks compute at once while they measure it, as they do in a program.
 
 `init` measures. What was found first is kept in cache_dir, by machine, library and transport, so that a program of many ranks has
 the same plan the next time (Machine in parallel/partition.py), until a run finds half of it or less: the machine was busy before.
@@ -21,35 +25,55 @@ from ..common.files import replacing
 from ..common.ranks import ring_bytes
 
 SMALL, LARGE = 8, 1 << 20                        # bytes
-SECONDS = 0.01                                   # for each size
+SECONDS, SAMPLES = 0.01, 5                       # for each size, at least
+COMPUTING = 0.005                                # seconds for each kind of computing
+WIDTH, ELEMENTS = 256, 1 << 20                   # of the matrices, of the sums
+BOUNDS = (1e-13, 1e-9), (1e-12, 1e-8)            # of flop and point: a clock that jumps decides no plan
 TRANSPORT = ("FI_", "UCX_", "MPIR_", "OMPI_MCA_", "I_MPI_")      # variables of the environment that choose the way
 
 
 def set_link(engine, library=""):
-    """Give an Engine its link: the one that is kept, or a measured one. All ranks call this. library: a name, for the key"""
-    told = measured(engine)
+    """Give an Engine its link and its pace: those that are kept, or measured ones. All ranks call this. library: a name, for the
+    key"""
+    told: tuple = (measured(engine), computed())
     if engine.rank == 0:
         kept = _kept(library, engine.size)
-        if kept is None or any(2 * new <= old for new, old in zip(told, kept)):
-            told = tuple(map(min, told, kept or told))
+        if kept is None:
             _keep(library, engine.size, told)
         else:
-            told = kept
+            better = tuple([tuple(map(min, new, old)) if any(2 * n <= o for n, o in zip(new, old)) else old
+                            for new, old in zip(told, kept)])
+            if better != kept:
+                _keep(library, engine.size, better)
+            told = better
     found = engine.spread(np.array(told), 0, tuple(range(engine.size)))
-    engine.link = float(found[0]), float(found[1])
+    engine.link, engine.pace = [tuple(map(float, pair)) for pair in found]
+
+
+def computed():
+    """(flop, point) of this rank, in two digits, by the time of its thread: others that want the processor are not in it."""
+    matrix, row, found = np.ones((WIDTH, WIDTH), np.float32), np.ones(ELEMENTS, np.float32), []
+    for job, count in ((lambda: matrix @ matrix, 2 * WIDTH ** 3), (lambda: np.add(row, 1, out=row), ELEMENTS)):
+        job()                                                # the first one loads a library and its threads
+        best, begun = np.inf, time.thread_time()
+        while (start := time.thread_time()) < begun + COMPUTING:
+            job()
+            best = min(best, time.thread_time() - start)
+        found.append(best / count)
+    return tuple([float(f"{min(max(value, least), most):.1e}") for value, (least, most) in zip(found, BOUNDS)])
 
 
 def measured(engine):
     """(alpha, beta) between all ranks, in two digits."""
     world, fastest = tuple(range(engine.size)), []
     for nbytes in (SMALL, LARGE):
-        array, best, spent, goes_on = np.zeros(nbytes // 8), np.inf, 0.0, True
+        array, best, spent, count, goes_on = np.zeros(nbytes // 8), np.inf, 0.0, 0, True
         while goes_on:
             start = time.perf_counter()
             engine.fold(array, "sum", world)
             took = time.perf_counter() - start
-            best, spent = min(best, took), spent + took
-            goes_on = bool(engine.spread(np.array(float(spent < SECONDS)), 0, world))
+            best, spent, count = min(best, took), spent + took, count + 1
+            goes_on = bool(engine.spread(np.array(float(spent < SECONDS or count < SAMPLES)), 0, world))
         fastest.append(best)
     slope = max(fastest[1] - fastest[0], 1e-9) / (ring_bytes("all_reduce", LARGE, engine.size) - ring_bytes(
         "all_reduce", SMALL, engine.size) or LARGE)
@@ -68,13 +92,13 @@ def _key(library, size):
 def _kept(library, size):
     """What is kept of this machine, or None."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        alpha, beta = json.loads(_file().read_text())[_key(library, size)]
-        if alpha > 0 and beta > 0:
-            return alpha, beta
+        (alpha, beta), (flop, point) = json.loads(_file().read_text())[_key(library, size)]
+        if min(alpha, beta, flop, point) > 0:
+            return (alpha, beta), (flop, point)
     return None
 
 
-def _keep(library, size, link):
+def _keep(library, size, prices):
     """Write it beside what is kept of others."""
     path = _file()
     if path is None:
@@ -83,6 +107,6 @@ def _keep(library, size, link):
     with contextlib.suppress(OSError, ValueError):
         found = json.loads(path.read_text())
         told = found if isinstance(found, dict) else {}
-    told[_key(library, size)] = list(map(float, link))
+    told[_key(library, size)] = prices
     with contextlib.suppress(OSError), replacing(path, durable=False) as stream:      # a cache that cannot be written is none
         stream.write(json.dumps(told, indent=1).encode())

@@ -115,7 +115,7 @@ class AutoParallel(Cell):
                     if not placement.is_whole:
                         shard_in_place(param, placement)
         elif self.parallel_mode != "semi_auto":
-            machine = machine_here(**{} if self.parallel_mode == "recursive_programming" else {"point": 1e-5})
+            machine = machine_here(**{} if self.parallel_mode == "recursive_programming" else {"point": 1e-5, "flop": 1e-5})
             self.found = plan(self.network, self.layout, *given, parameters="free", machine=machine)
             for param, placement in self.found.parameters.items():
                 if not placement.is_whole:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Axes
-from ..common.dim import compare
+from ..common.dim import compare, product
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import TensorLike
@@ -19,7 +19,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import (as_shape, broadcast_index, fill_in, flatten_index, normal_axes, normal_axis, unflatten_index)
-from .sbp import elementwise_spec, letters, local_shape, sbp_rule
+from .sbp import elementwise_spec, is_one, letters, local_shape, sbp_rule
 
 
 # ---------------------------------------------------------------- cast
@@ -171,14 +171,29 @@ def reshape_vmap(args, dims, size, *, shape):
 
 
 def _reshape_spec(x, *, shape):
-    """Leading and trailing axes that stay as they are can be split."""
-    n = min(len(x.shape), len(shape))
-    head = next((i for i in range(n) if x.shape[i] != shape[i]), n)
-    tail = next((i for i in range(n - head) if x.shape[-1 - i] != shape[-1 - i]), n - head)
-    middle = [len(s) - head - tail for s in (x.shape, shape)]
-    if any(size == 0 for size in x.shape[:head] + x.shape[len(x.shape) - tail:]):
-        return "_" * len(x.shape) + "->" + "_" * len(shape)
-    return "->".join(letters(head) + "_" * m + letters(tail, head) for m in middle)
+    """Axes that stay can be split, and the first of those that are joined or divided: b and h of [b, s, h] -> [b * s, h]."""
+    words, names = [["_"] * len(x.shape), ["_"] * len(shape)], iter(letters(len(x.shape)))
+    for group in _joined(x.shape, shape):
+        first = [next((axis for axis in axes if not is_one(sizes[axis])), -1) for axes, sizes in zip(group, (x.shape, shape))]
+        if -1 not in first:
+            name = next(names)
+            for word, axis in zip(words, first):
+                word[axis] = name
+    return "->".join("".join(word) for word in words)
+
+
+def _joined(before, after):
+    """[(axes of `before`, axes of `after`)] that have the same elements: the smallest such groups; none of empty tensors."""
+    if any(isinstance(size, int) and size == 0 for size in before):
+        return []
+    n, m = len(before), len(after)
+    found = []
+    while n and m and before[n - 1] == after[m - 1]:
+        n, m = n - 1, m - 1
+        found.append((range(n, n + 1), range(m, m + 1)))
+    cuts = {product(before[:i]): i for i in range(n + 1)}
+    ends = [(cuts[size], j) for j, size in enumerate(product(after[:j]) for j in range(m + 1)) if size in cuts]
+    return found + [(range(i, k), range(j, l)) for (i, j), (k, l) in zip(ends, ends[1:]) if i < k]
 
 
 sbp_rule(reshape, _reshape_spec, linear=[{0}], local=local_shape)
@@ -223,7 +238,7 @@ def _barrier_spec(x, after):
     return f"{letters(len(x.shape))},{'_' * len(after.shape)}->{letters(len(x.shape))}"
 
 
-sbp_rule(barrier, _barrier_spec)
+sbp_rule(barrier, _barrier_spec, linear=[{0}])
 
 
 # ---------------------------------------------------------------- transpose

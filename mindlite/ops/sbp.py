@@ -103,6 +103,15 @@ def signatures(prim, abstracts, attrs):
     return tuple(found)
 
 
+def same_parts(words, shapes, letter, count):
+    """True if `count` parts of each axis that a letter names have the same elements: one size, or `count` divides each of them.
+
+    words, shapes : of all operands and results. In [b, s] -> [b * s] the first axes have one letter and two sizes
+    """
+    sizes = {size for word, shape in zip(words, shapes) for c, size in zip(word, shape) if c == letter}
+    return len(sizes) < 2 or all(isinstance(size, int) and size % count == 0 for size in sizes)
+
+
 def shape_of(abstract):
     """The shape of an operand; () for a Python number."""
     return getattr(abstract, "shape", ())
@@ -119,12 +128,13 @@ def elementwise_spec(*abstracts, **attrs):
     rank = max((len(a.shape) for a in abstracts), default=0)
     out = letters(rank)
     sizes = [[a.shape[i - rank + len(a.shape)] for a in abstracts if i - rank + len(a.shape) >= 0] for i in range(rank)]
-    ones = {i for i, axis in enumerate(sizes) if all(_is_one(s) for s in axis)}
+    ones = {i for i, axis in enumerate(sizes) if all(is_one(s) for s in axis)}
     out = "".join("_" if i in ones else letter for i, letter in enumerate(out))
-    ins = ("".join("_" if _is_one(s) else letter for s, letter in zip(a.shape, out[rank - len(a.shape):]))
+    ins = ("".join("_" if is_one(s) else letter for s, letter in zip(a.shape, out[rank - len(a.shape):]))
            for a in abstracts)
     return ",".join(ins) + "->" + out
 
 
-def _is_one(size):
+def is_one(size):
+    """True for a size that is known to be 1."""
     return isinstance(size, int) and size == 1

@@ -8,9 +8,9 @@
 
 It runs behind autodiff, so that a gradient is that of one logical program and boxing needs no derivative; forward and backward
 get boxings of their own. `placed` says what the user wants; all else is chosen (`search.py`): signatures come from an operator's
-index string (`ops/sbp.py`), their price is the time of its points and of the boxing between operators. Parameters and results are
-whole on every rank. What has no rule, random operators, effects and control flow are computed in whole on every rank; the Plan
-says so.
+index string (`ops/sbp.py`), their price is the time of its arithmetic and of the boxing between operators. Parameters and
+results are whole on every rank. What has no rule, random operators, effects and control flow are computed in whole on every rank;
+the Plan says so.
 
 Source: OneFlow (Yuan et al. 2021, sections 3.2 and 3.3); the order, autodiff first, is GSPMD's too (Xu et al. 2021).
 """
@@ -30,17 +30,21 @@ from ..mindir.builder import building
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.constraints import collecting
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
-from ..mindir.primitive import Primitive, expand_rule, sbp_rule_table
+from ..mindir.primitive import Primitive, cost_rule, expand_rule, sbp_rule_table
 from ..ops.activation import log_softmax_along, softmax_along
 from ..ops.collectives import on_rank, placed
-from ..ops.sbp import index_string, signatures
+from ..ops.moments import reduce_logsumexp, reduce_mean, reduce_norm
+from ..ops.nn_norm import standardize
+from ..ops.sbp import index_string, same_parts, shape_of, signatures
 from .boxing import box, steps
 from .layout import Placement
 from .search import cheapest
 
 UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
 MOST = 64                                        # options of one operator
-PARTS_SPLIT = (softmax_along, log_softmax_along)
+SETS = 40                                        # sets of SBPs in which a value with several readers may be there
+NEVER = 1e9                                      # the price of what does not fit
+PARTS_SPLIT = (softmax_along, log_softmax_along, standardize, reduce_mean, reduce_logsumexp, reduce_norm)
 STYLE = ("body{font:14px sans-serif}table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:2px 6px;"
          "text-align:left}.bar{background:#48a;height:10px;min-width:1px}td:last-child{min-width:120px}")
 WISH = "_wish"                                   # the attribute of a Parameter that holds the Placement in which to compute
@@ -48,12 +52,14 @@ WISH = "_wish"                                   # the attribute of a Parameter 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a price is made of: seconds of a collective, of a byte that is sent, of a point that is computed; resident: of a byte
-    of a Parameter in memory, where that is chosen. Round numbers of a small CPU; what they are decides which plan is cheapest,
-    not whether it is right, as long as all ranks have the same."""
+    """What a price is made of: seconds of a collective, of a byte that is sent, of an element that is computed, of a
+    floating-point operation in a product of matrices or a convolution; resident: of a byte of a Parameter in memory, where that
+    is chosen. Round numbers of a small CPU; what they are decides which plan is cheapest, not whether it is right, as long as all
+    ranks have the same."""
     message: float = 2e-5
     byte: float = 5e-10
-    point: float = 5e-10
+    point: float = 1e-10
+    flop: float = 1e-11
     resident: float = 1e-13
 
 
@@ -159,10 +165,12 @@ class Ends:
 
 
 def machine_here(**prices):
-    """The Machine on which this program runs, with the prices of messages that were measured between the ranks, if they were
+    """The Machine on which this program runs, with the prices that were measured on and between the ranks, if they were
     (communication/links.py). prices: those that are other ones"""
-    link = engine().link
-    return Machine(**{**({} if link is None else {"message": link[0], "byte": link[1]}), **prices})
+    here = engine()
+    found = {} if here.link is None else {"message": here.link[0], "byte": here.link[1]}
+    found.update({} if here.pace is None else {"flop": here.pace[0], "point": here.pace[1]})
+    return Machine(**{**found, **prices})
 
 
 def partition(graph, machine=None, ends=None):
@@ -200,21 +208,32 @@ def partition(graph, machine=None, ends=None):
 
 def written_out(graph):
     """The graph with the parts of operators that have an axis which cannot be split, though their parts can be split along it:
-    each rank has some of the classes of a softmax, and a maximum and a sum of each row travel. Parameters are the same."""
+    each rank has some of the classes of a softmax or some of the rows of a batch norm, and folds of each row travel. Parameters
+    are the same."""
     if not any(node.fn in PARTS_SPLIT for node in graph.nodes):
         return graph
     made = FuncGraph(graph.name, graph.origin)
     stands: dict = {}
     made.parameters, made.transforms = list(graph.parameters), dict(graph.transforms)
+
+    def now(arg, builder):
+        found = stands.get(arg, arg)
+        if isinstance(found, tuple):                         # read as a whole, and not element by element
+            found = stands[arg] = builder.lift(found)
+        return found
     for node in graph.nodes:
-        args = [stands.get(arg, arg) for arg in node.args]
-        if node.fn in PARTS_SPLIT:
-            with collecting(), building(made, Origin(node.origin.location, node, "shard")) as builder:
-                stands[node] = builder.lift(expand_rule[node.fn](*args, **node.attrs))
-        else:
-            stands[node] = CNode(made, node.fn, args, node.attrs, node.abstract, node.origin)
-            made.nodes.append(stands[node])
-    made.set_outputs([stands.get(out, out) for out in graph.outputs], make_tuple)
+        with collecting(), building(made, Origin(node.origin.location, node, "shard")) as builder:
+            if node.fn in PARTS_SPLIT:
+                results = expand_rule[node.fn](*[now(arg, builder) for arg in node.args], **node.attrs)
+                stands[node] = results if isinstance(results, tuple) else builder.lift(results)
+            elif node.fn is tuple_getitem and isinstance(stands.get(node.args[0]), tuple):
+                stands[node] = stands[node.args[0]][node.attrs["index"]]
+            else:
+                args = [now(arg, builder) for arg in node.args]
+                stands[node] = CNode(made, node.fn, args, node.attrs, node.abstract, node.origin)
+                made.nodes.append(stands[node])
+    with building(made, graph.origin) as builder:
+        made.set_outputs([now(out, builder) for out in graph.outputs], make_tuple)
     return made
 
 
@@ -269,8 +288,12 @@ def options(node, mesh):
             isinstance(kind, (AbstractTensor, AbstractScalar)) for kind in kinds) or not all(
             isinstance(out, AbstractTensor) for out in outs):
         return found
+    ins, made = index_string(node.fn, kinds, node.attrs)
+    words, shapes = (*ins, *made), [shape_of(kind) for kind in (*kinds, *outs)]
     for choice in itertools.product(signatures(node.fn, kinds, node.attrs), repeat=len(mesh.shape)):
-        if all(s.letter == "" and _is_whole(s) for s in choice):
+        counts = {s.letter: math.prod(n for other, n in zip(choice, mesh.shape) if other.letter == s.letter) for s in choice}
+        if all(s.letter == "" and _is_whole(s) for s in choice) or not all(
+                same_parts(words, shapes, letter, count) for letter, count in counts.items()):
             continue
         ins = tuple([tuple([s.ins[i] for s in choice]) for i in range(len(kinds))])
         made = tuple([tuple([s.outs[i] for s in choice]) for i in range(len(outs))])
@@ -319,6 +342,14 @@ def points(node):
     return max(most, math.prod(sizes.values()))
 
 
+def seconds_of(node, machine):
+    """The price of computing an operator in whole: that of its floating-point operations where they are counted, else of its
+    points."""
+    rule = cost_rule.get(node.fn) if isinstance(node.fn, Primitive) else None
+    flops = None if rule is None else rule(*[arg.abstract for arg in node.args], out=node.abstract, **node.attrs)
+    return points(node) * machine.point if not isinstance(flops, int) else flops * machine.flop
+
+
 def _elements(tensor):
     return _count_of(tensor.shape)
 
@@ -328,7 +359,8 @@ def _count_of(shape):
 
 
 def choose(graph, mesh, machine, ends=Ends()):
-    """({node: Option}, Plan) with the least price."""
+    """({node: Option}, Plan) with the least price. A value that is boxed for one reader is there for the others: which SBPs of it
+    there are is a variable of its own."""
     choices = {node: options(node, mesh) for node in graph.nodes if node.fn is not tuple_getitem}
     choices.update({p: places(p, mesh) for p in ends.open})
     wholes, first = (Broadcast(),) * len(mesh.shape), mesh.ranks[0]
@@ -336,41 +368,84 @@ def choose(graph, mesh, machine, ends=Ends()):
     factors: list = []
     for node, found in choices.items():
         factors.append(((node,), [_bytes(node, Placement(mesh, option.outs[0])) * machine.resident for option in found]
-                        if isinstance(node, Parameter) else [points(node) * machine.point * option.share for option in found]))
+                        if isinstance(node, Parameter) else [seconds_of(node, machine) * option.share for option in found]))
 
-    def price(have, want, abstract):
-        """Of boxing, as the first rank of the mesh pays it: all ranks choose alike."""
-        if have == want or not isinstance(abstract, AbstractTensor):
-            return 0.0
-        key = have, want, abstract
-        if key not in known:
-            path = steps(Placement(mesh, have), Placement(mesh, want), abstract.shape, abstract.dtype.itemsize, first)
-            known[key] = sum(machine.message * bool(s.operator) + machine.byte * s.nbytes +
-                             machine.point * _elements(abstract) / 8 for s in path)
-        return known[key]
-    for node, found in choices.items():
+    def price(have, wants, abstract):
+        """Of boxing for all who want it, as the first rank of the mesh pays it: all ranks choose alike."""
+        total = 0.0
+        for want in {wholes} | {want for want in wants if _has_addends(want)} if wholes in wants else wants:
+            key = have, want, abstract
+            if have != want and key not in known:
+                path = steps(Placement(mesh, have), Placement(mesh, want), abstract.shape, abstract.dtype.itemsize, first)
+                known[key] = sum(machine.message * bool(s.operator) + machine.byte * s.nbytes +
+                                 machine.point * _elements(abstract) / 8 for s in path)
+            total += known.get(key, 0.0)
+        return total
+    sizes = {node: len(found) for node, found in choices.items()}
+    for (source, index), readers in _reads(graph, choices, ends, wholes).items():
+        abstract = readers.pop(None)
+        have = [option.outs[index] for option in choices[source]] if source in choices else [_given(source, ends, wholes)]
+        own = readers.pop(source, None)                      # what a result is wanted as follows from what it is made as
+        sets = _sets(readers, own, wholes) if len(readers) + (own is not None) > 1 and any(map(_travels, have)) else []
+        if sets:
+            boxed = "boxed", source, index
+            sizes[boxed] = len(sets)
+            table = [[price(a, wants, abstract) + (NEVER if own and not own[k] <= wants else 0.0) for wants in sets]
+                     for k, a in enumerate(have)]
+            factors.append(((source, boxed), table) if source in choices else ((boxed,), table[0]))
+            factors += [((boxed, reader), [[0.0 if want <= wants else NEVER for want in per_option] for wants in sets])
+                        for reader, per_option in readers.items()]
+            continue
+        if own:
+            factors.append(((source,), [price(a, wants, abstract) for a, wants in zip(have, own)]))
+        for reader, per_option in readers.items():
+            table = [[price(a, wants, abstract) for wants in per_option] for a in have]
+            factors.append(((source, reader), table) if source in choices else ((reader,), table[0]))
+    found, seconds, exact = cheapest(sizes, factors)
+    plan = Plan(mesh, seconds=seconds, exact=exact)
+    return {node: choices[node][found[node]] for node in choices}, plan
+
+
+def _reads(graph, choices, ends, wholes):
+    """{(source, number of its result): {reader: for each of its Options the set of SBPs that it wants, None: the abstract}}; a
+    result of the graph is read by its source itself, or by the parameter to which it is written."""
+    found: dict = {}
+
+    def add(arg, reader, wants):
+        if isinstance(arg.abstract, AbstractTensor):
+            readers = found.setdefault(_source(arg), {None: arg.abstract})
+            before = readers.get(reader, [frozenset()] * len(wants))
+            readers[reader] = [old | {want} for old, want in zip(before, wants, strict=True)]
+    for node, opts in choices.items():
         for place, arg in enumerate(() if isinstance(node, Parameter) else node.args):
-            source, index = _source(arg)
-            if source in choices:
-                table = [[price(a.outs[index], b.ins[place], arg.abstract) for b in found] for a in choices[source]]
-                factors.append(((source, node), table))
-            else:
-                have = _given(source, ends, wholes)
-                factors.append(((node,), [price(have, option.ins[place], arg.abstract) for option in found]))
+            add(arg, node, [option.ins[place] for option in opts])
     for number, out in enumerate(graph.outputs):
         source, index = _source(out)
         owner = ends.updates.get(number)
-        if owner in choices and owner is not source:
-            table = [[price(a.outs[index], b.outs[0], out.abstract) for b in choices[owner]]
-                     for a in choices.get(source, [Option((), (_given(source, ends, wholes),), 0.0)])]
-            factors.append(((source, owner), table) if source in choices else ((owner,), table[0]))
-        elif source in choices and owner is not source:
-            factors.append(((source,), [
-                price(option.outs[index], result_sbps(graph, number, ends, option.outs[index]), out.abstract)
-                for option in choices[source]]))
-    found, seconds, exact = cheapest({node: len(opts) for node, opts in choices.items()}, factors)
-    plan = Plan(mesh, seconds=seconds, exact=exact)
-    return {node: choices[node][number] for node, number in found.items()}, plan
+        if owner is not source and owner in choices:
+            add(out, owner, [option.outs[0] for option in choices[owner]])
+        elif owner is not source and source in choices:
+            add(out, source, [result_sbps(graph, number, ends, option.outs[index]) for option in choices[source]])
+    return found
+
+
+def _travels(sbps):
+    return any(not isinstance(sbp, Broadcast) for sbp in sbps)
+
+
+def _sets(readers, own, whole):
+    """The sets of SBPs in which a value may be there for its readers: one or two of those that are wanted, since whoever has the
+    whole has all its parts. [] where these are too many."""
+    wants = sorted({want for per_option in (*readers.values(), own or ()) for wants in per_option for want in wants}, key=str)
+    of_whole = {want for want in wants if want == whole or not _has_addends(want)} if whole in wants else frozenset()
+    found = [frozenset({want}) for want in wants if want != whole]
+    found += [frozenset(pair) for pair in itertools.combinations([want for want in wants if want != whole], 2)]
+    found += [frozenset(of_whole | {want}) for want in wants if want == whole or _has_addends(want)] if of_whole else []
+    return found if len(found) <= SETS else []
+
+
+def _has_addends(sbps):
+    return any(isinstance(sbp, Partial) for sbp in sbps)
 
 
 def _given(source, ends, wholes):
@@ -398,6 +473,9 @@ class _Writer:
         self.graph, self.mesh, self.chosen, self.plan, self.rank = graph, mesh, chosen, plan, engine().rank
         self.wholes = (Broadcast(),) * len(mesh.shape)
         self.values, self.boxed = {}, {}             # {(node, number): (local node, SBPs)}; {(node, number, SBPs): local node}
+        reads = _reads(graph, {node: [option] for node, option in chosen.items()}, ends, self.wholes)
+        self.whole = {key for key, readers in reads.items() for reader, wants in readers.items()
+                      if reader is not None and self.wholes in wants[0]}
 
     def write(self):
         graph, target = self.graph, FuncGraph(self.graph.name, self.graph.origin)
@@ -484,13 +562,17 @@ class _Writer:
             local, have = self.values[key]
         if have == want or not isinstance(node.abstract, AbstractTensor):
             return local
-        if (node, want) not in self.boxed:
+        key = (*_source(node), want)
+        if key not in self.boxed:
             before, after = Placement(self.mesh, have), Placement(self.mesh, want)
             path = steps(before, after, node.abstract.shape, node.abstract.dtype.itemsize, self.rank)
+            if key[:2] in self.whole and want != self.wholes and not _has_addends(want) and any(s.operator for s in path):
+                local, before = self.value(node, self.wholes, reader), Placement(self.mesh, self.wholes)
+                path = steps(before, after, node.abstract.shape, node.abstract.dtype.itemsize, self.rank)
             what = f"{_word(node)} : {node.abstract} for {reader}"
             self.plan.boxings.append((node.origin.location, what, before, after, path))
-            self.boxed[node, want] = box(local, before, after, node.abstract.shape, self.rank)
-        return self.boxed[node, want]
+            self.boxed[key] = box(local, before, after, node.abstract.shape, self.rank)
+        return self.boxed[key]
 
 
 def _word(node):

@@ -1,64 +1,102 @@
-"""The cheapest choice for all variables together: exact min-sum variable elimination (Dechter 1999, section 4).
+"""The cheapest choice for all variables together: min-sum variable elimination (Dechter 1999, section 4).
 
     cheapest({a: 3, b: 2}, [((a,), [0, 1, 5]), ((a, b), table)])     ->  ({a: 1, b: 0}, cost, True)
 
 A variable is eliminated by adding up the tables in which it stands and keeping, for each choice of the others there, its best.
-The one with the smallest such table comes first. Graphs of programs are narrow, so tables stay small; where one would not, the
-variable is set to what looks best, and the result says that it is not exact.
+The one with the smallest such table comes first. Graphs of programs are narrow, so tables stay small, and the choice is the best.
+Where one would not, the variable with the most neighbours there is set, and the result says that it is not exact: at first to
+what looks best, then again and again to what the best choice up to now says, with other limits and so other variables.
+Each pass is exact for all that are not set, so none is worse than the one before (a large neighbourhood search, Shaw 1998).
 """
+import heapq
 import math
 
 import numpy as np
 
 LIMIT = 1 << 20                                  # entries of a table
+PASSES = (0, 6, 2, 4, 2, 6, 2, 0)                # by how many powers of two the limit of each is lower
 
 
 def cheapest(sizes, factors, limit=LIMIT):
     """({variable: choice}, the sum of the factors there, whether that is the least).
 
     sizes   : {variable: how many choices}
-    factors : (tuple of different variables, array of their costs)
+    factors : (tuple of one or two different variables, array of their costs)
     """
-    tables = dict(enumerate((tuple(names), np.asarray(costs, np.float64)) for names, costs in factors))
+    tables = _merged(factors)
+    best: dict = {}
+    least, exact = math.inf, False
+    for number, lower in enumerate(PASSES):
+        found, cost, exact = _eliminated(sizes, tables, limit >> lower, best, number)
+        if cost < least:
+            best, least = found, cost
+        if exact:
+            break
+    return best, least, exact
+
+
+def _merged(factors):
+    """[(names, array)], one for the same variables."""
+    found: dict = {}
+    for names, costs in factors:
+        costs = np.asarray(costs, np.float64)
+        if names[::-1] in found:
+            names, costs = names[::-1], costs.T
+        found[names] = found[names] + costs if names in found else costs
+    return list(found.items())
+
+
+def _eliminated(sizes, factors, limit, guess, number):
+    """(choice, cost, exact) of one pass. guess: {variable: choice} for those that are set, {}: what looks best; number: which of
+    the variables with the most neighbours is set"""
+    tables, fresh = dict(enumerate(factors)), len(factors)
     of: dict = {name: set() for name in sizes}
     for key, (names, _) in tables.items():
         for name in names:
             of[name].add(key)
-    order = {name: number for number, name in enumerate(sizes)}
+    order = {name: place for place, name in enumerate(sizes)}
     found: dict = {}
-    trail, exact, fresh = [], True, len(tables)
+    trail, exact = [], True
 
-    def width(name):
-        others = {other for key in of[name] for other in tables[key][0]}
-        return math.prod(sizes[other] for other in others)
-    widths = {name: width(name) for name in sizes}
+    def around(name):
+        return {name, *[other for key in of[name] for other in tables[key][0]]}
+    widths = {name: math.prod(sizes[other] for other in around(name)) for name in sizes}
+    heap = [(width, order[name], name) for name, width in widths.items()]
+    heapq.heapify(heap)
     while widths:
-        name = min(widths, key=lambda n: (widths[n], order[n]))
-        keys = sorted(of[name])
-        if widths[name] > limit:
-            exact, choice = False, _alone(name, [tables[key] for key in keys], sizes[name])
-            found[name], made = choice, []
+        width, _, name = heapq.heappop(heap)
+        if widths.get(name) != width:                        # one of before
+            continue
+        if width > limit:
+            exact = False
+            most = sorted(around(name), key=lambda other: (-len(around(other)), -sizes[other], order[other]))[:3]
+            heapq.heappush(heap, (width, order[name], name))
+            name = most[number % len(most)]
+            keys = sorted(of[name])
+            found[name] = choice = guess[name] if guess else _alone(name, [tables[key] for key in keys], sizes[name])
+            made = []
             for key in keys:
                 names, costs = tables[key]
                 axis = names.index(name)
                 made.append((names[:axis] + names[axis + 1:], np.take(costs, choice, axis)))
         else:
+            keys = sorted(of[name])
             names, total = _added([tables[key] for key in keys], name, sizes)
             trail.append((name, names, total.argmin(-1)))
             made = [(names, total.min(-1))]
-        touched = set()
+        touched = {other for key in keys for other in tables[key][0] if other != name}
         for key in keys:
-            for other in tables[key][0]:
+            for other in tables.pop(key)[0]:
                 of[other].discard(key)
-                touched.add(other)
-            del tables[key]
         for names, costs in made:
             tables[fresh] = names, costs
             for other in names:
                 of[other].add(fresh)
             fresh += 1
         del widths[name]
-        widths.update({other: width(other) for other in touched if other in widths})
+        for other in touched:
+            widths[other] = math.prod(sizes[one] for one in around(other))
+            heapq.heappush(heap, (widths[other], order[other], other))
     for name, names, best in reversed(trail):
         found[name] = int(best[tuple([found[other] for other in names])])
     return found, float(sum(costs for _, costs in tables.values())), exact

@@ -16,7 +16,7 @@ from mindlite.parallel import Layout
 from mindlite.parallel.partition import Machine
 
 RNG = np.random.default_rng(2)
-SMALL, WIDE = (32, 8, 8, 4), (4, 64, 128, 64)                # rows, features: much data; much network
+SMALL, WIDE = (32, 8, 8, 4), (4, 512, 1024, 512)              # rows, features: much data; much network
 DATA = {sizes: [RNG.standard_normal((sizes[0], n)).astype(np.float32) for n in (sizes[1], sizes[3])] for sizes in (SMALL, WIDE)}
 
 
@@ -98,6 +98,44 @@ def test_memory_is_a_constraint():
         return free.memory, tight.memory, free.seconds <= tight.seconds, engine().sent
     for free, tight, dearer, sent in SimWorld(2).run(run):
         assert tight <= 0.7 * free and dearer and not sent    # nothing was run
+
+
+class Attention(nn.Cell):
+    """Self-attention of two heads, a norm, and a number for each row."""
+
+    def __init__(self):
+        super().__init__()
+        self.mixed, self.norm, self.last = nn.Dense(16, 48), nn.LayerNorm((16,)), nn.Dense(16, 1)
+
+    def construct(self, x):
+        q, k, v = [self.mixed(x).reshape(-1, 64, 3, 2, 8)[:, :, i].swapaxes(1, 2) for i in range(3)]
+        mixed = ops.matmul(ops.softmax(ops.matmul(q, k.swapaxes(2, 3)), -1), v).swapaxes(1, 2).reshape(-1, 64, 16)
+        return self.last(self.norm(x + mixed)).reshape(-1, 64)
+
+
+MUCH_DATA = {                                    # network, the shapes of a batch and of what it should give
+    "MLP": (lambda: nn.SequentialCell(nn.Dense(32, 48), nn.ReLU(), nn.Dense(48, 8)), (8192, 32), (8192, 8)),
+    "convolutions": (lambda: nn.SequentialCell(
+        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AvgPool2d(16),
+        nn.Flatten()), (256, 3, 16, 16), (256, 8)),
+    "attention": (Attention, (256, 64, 16), (256, 64)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MUCH_DATA))
+def test_of_much_data_each_rank_takes_some_and_gradients_are_added_up(name):
+    """Data parallel is found: each gradient is added up once, though Adam reads it twice; beside them only numbers of statistics
+    travel, and no activation does."""
+    make, *shapes = MUCH_DATA[name]
+
+    def run():
+        net = make()
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Adam(net.trainable_params())).set_train()
+        found = plan(step, Layout((2,), ("dp",)), *[Tensor(np.zeros(shape, np.float32)) for shape in shapes], machine=Machine())
+        return found, sum(param.nbytes for param in net.trainable_params()), found.report()
+    (found, weights, report), _ = SimWorld(2).run(run)
+    assert found.points[0] < 0.55 * found.points[1], report
+    assert set(found.sent) == {"all_reduce"} and weights <= found.sent["all_reduce"][1] <= weights + 600, report
 
 
 def test_prices_decide():

@@ -123,7 +123,7 @@ def test_no_plan_of_a_small_program_is_cheaper_than_the_one_that_is_chosen(name,
 def test_a_plan_says_what_every_rank_computes_in_whole():
     """An operator without a rule is no silent B: it stands in the report with how often."""
     def run():
-        mesh = line()
+        mesh, engine().pace = line(), (1e-6, 1e-6)           # where computing is dear, nothing is computed twice without need
         step = ms.jit(ms.shard(lambda x: ops.cumsum(ops.tanh(x), 0).sum() + ops.svd(x.T @ x, compute_uv=False).sum(),
                                (mesh("x", "None"),)), fullgraph=True)
         step(Tensor(RNG.standard_normal((6, 3)).astype(np.float32)))
@@ -164,17 +164,30 @@ def test_prices_are_measured_and_kept(tmp_path):
         (tmp_path / "links.json").write_text("[]")
         links.set_link(fast, "fast")                         # a damaged file is made anew
         assert len(json.loads((tmp_path / "links.json").read_text())) == 1
+        for price, (least, most) in zip(fast.pace, links.BOUNDS):
+            assert least <= price <= most
     finally:
         config.set(**before)
+
+
+def test_a_busy_machine_does_not_make_computing_dear(monkeypatch):
+    """The thread's own time counts, and of several samples the least; a clock that jumps is within bounds."""
+    spent = itertools.count(0, 5e-6)                         # each look at the clock is 5 us later
+    monkeypatch.setattr(links.time, "thread_time", lambda: next(spent))
+    monkeypatch.setattr(links.time, "perf_counter", lambda: 1 / 0)
+    flop, point = links.computed()
+    assert flop == float(f"{5e-6 / (2 * 256 ** 3):.1e}") and point == float(f"{5e-6 / (1 << 20):.1e}")
+    monkeypatch.setattr(links.time, "thread_time", lambda jump=itertools.count(0, 1000): next(jump))
+    assert links.computed() == tuple(most for _, most in links.BOUNDS)
 
 
 def test_measured_prices_are_those_of_the_plan():
     def run():
         alone = machine_here()
-        engine().link = 1e-3, 1e-9
+        engine().link, engine().pace = (1e-3, 1e-9), (1e-12, 1e-11)
         measured, other = machine_here(), machine_here(point=1.0)
-        engine().link = None
-        return alone == Machine() and (measured.message, measured.byte, other.point) == (1e-3, 1e-9, 1.0)
+        return alone == Machine() and other.point == 1.0 and (
+            measured.message, measured.byte, measured.flop, measured.point) == (1e-3, 1e-9, 1e-12, 1e-11)
     assert SimWorld(2).run(run) == [True, True]
 
 

@@ -4,9 +4,12 @@ import pytest
 from operator_checks import abstracts_of, local_meaning, meaning, normal_form
 from samples import SAMPLES
 
+from mindlite.common.dim import Symbol
+from mindlite.common.dtype import float32
 from mindlite.common.sbp import Partial, Split
+from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.primitive import find_primitive, sbp_rule_table
-from mindlite.ops.sbp import SbpRule, elementwise_spec, index_string, signatures
+from mindlite.ops.sbp import SbpRule, elementwise_spec, index_string, same_parts, signatures
 from mindlite.parallel import Mesh, Placement
 from mindlite.parallel.boxing import parts
 
@@ -24,8 +27,10 @@ def wrong_signatures(prim, args, attrs):
     """The signatures of prim's rule that do not give what the whole operator gives, and how many were tried."""
     abstracts = abstracts_of(args)
     whole, wrong, tried = meaning(prim, args, attrs), [], 0
-    index_string(prim, abstracts, attrs)
+    ins, outs = index_string(prim, abstracts, attrs)
     for signature in signatures(prim, abstracts, attrs):
+        if not same_parts((*ins, *outs), [np.shape(a) for a in (*args, *whole)], signature.letter, len(LINE.ranks)):
+            continue
         arrays = [a for a in args if isinstance(a, np.ndarray)]
         if not all(fits(a, s) for a, s in zip(args, signature.ins) if isinstance(a, np.ndarray)) or not all(
                 map(fits, whole, signature.outs)) or any(isinstance(s, Partial) and np.asarray(a).dtype.kind in "biu"
@@ -80,6 +85,43 @@ def test_a_false_rule_is_caught(name, monkeypatch):
     monkeypatch.setitem(sbp_rule_table.rules, prim, false)
     cases = [normal_form(prim, *sample) for sample in SAMPLES[name]]
     assert any(wrong_signatures(prim, *case)[0] for case in cases)
+
+
+RESHAPES = [((12, 5), (3, 4, 5)), ((3, 4, 5), (12, 5)), ((6, 4), (4, 6)), ((2, 6, 10), (12, 5, 2)), ((9, 4), (9, 2, 2)),
+            ((8, 3), (24,)), ((4, 1, 6), (4, 6)), ((1, 4, 6), (4, 1, 2, 3)), ((5, 1), (1, 5)), ((6, 2, 3), (2, 3, 6)),
+            ((24,), (2, 3, 4)), ((7, 8), (7, 4, 2)), ((2, 3, 8), (2, 3, 2, 4)), ((6, 6), (36,)), ((1, 1), (1,)), ((5, 4), (20,))]
+
+
+@pytest.mark.parametrize("before, after", RESHAPES, ids=[f"{a} -> {b}" for a, b in RESHAPES])
+def test_a_reshape_splits_the_first_of_joined_axes_wherever_parts_are_the_same_elements(before, after):
+    """Each axis of the operand with each of the result, on 2, 3, 4 and 6 ranks: where the parts are the same elements, there is a
+    signature, and nowhere else."""
+    prim, x = find_primitive("reshape"), np.arange(np.prod(before, dtype=int)).reshape(before)
+    words = index_string(prim, abstracts_of((x,)), {"shape": after})
+    (of_x,), (made,) = words
+    for count in (2, 3, 4, 6):
+        told = {(of_x.index(c), made.index(c)) for c in set(of_x) - {"_"}
+                if same_parts((of_x, made), (before, after), c, count)}
+        for i, j in np.ndindex(len(before), len(after)):
+            if before[i] >= count <= after[j]:
+                line = Mesh((count,), ("x",), tuple(range(count)))
+                mine, theirs = [[parts(a, Placement(line, (Split(axis),)), rank).reshape(-1) for rank in range(count)]
+                                for a, axis in ((x, i), (x.reshape(after), j))]
+                assert ((i, j) in told) == all(map(np.array_equal, mine, theirs)), (count, i, j)
+
+
+@pytest.mark.parametrize("before, after, letters", [
+    (lambda n, m: (n, m, 4), lambda n, m: (n * m, 4), "N_4 -> N4"),
+    (lambda n, m: (n * m, 4), lambda n, m: (n, m, 2, 2), "N4 -> N_4_"),
+    (lambda n, m: (n, 6, m), lambda n, m: (n, 2, 3, m), "N6M -> N6_M"), (lambda n, m: (n, m), lambda n, m: (m, n), "N_ -> N_"),
+    (lambda n, m: (8, n), lambda n, m: (4, 2 * n), "8_ -> 8_"),
+    (lambda n, m: (n + 1, m, 3), lambda n, m: (n + 1, 3, m), "NM_ -> NM_")],
+    ids=lambda value: value if isinstance(value, str) else "")
+def test_a_reshape_of_open_sizes_has_letters(before, after, letters):
+    n, m = Symbol("N").dim, Symbol("M").dim
+    (of_x,), (made,) = index_string(find_primitive("reshape"), [AbstractTensor(float32, before(n, m))], {"shape": after(n, m)})
+    names = {letter: letters.split(" -> ")[0][of_x.index(letter)] for letter in set(of_x) - {"_"}}
+    assert " -> ".join("".join(names.get(c, c) for c in word) for word in (of_x, made)) == letters
 
 
 def test_most_operators_can_be_split():
