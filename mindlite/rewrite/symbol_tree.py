@@ -18,6 +18,7 @@ from .flatten import Names
 from .node import Block, Node
 from .reader import Reader, definition_of
 from .source import Source
+from .static import flatten_static_branches
 from .value import NodeType, check, check_all, expression_of
 
 
@@ -277,6 +278,11 @@ class SymbolTree:
         else:
             getattr(holder, field)[place] = written
         self.variables.taken.add(str(target))
+
+    def flatten_static_if_control_flow(self) -> None:
+        """Put what a branch holds in its place where its condition is known now: constants, names of the module, attributes of
+        the network that no statement writes, and what is computed of them. The other branch goes."""
+        flatten_static_branches(self.block)
 
     # ---------------------------------------------------------------- writing
 

@@ -247,6 +247,45 @@ def test_branches_and_loops_are_blocks_that_can_be_emptied_and_erased():
     tree.get_network()(inputs())
 
 
+DEVICE = "here"
+
+
+def test_branches_whose_condition_is_known_are_taken_and_others_stay():
+    class Net(nn.Cell):
+        kind = "class"
+
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.flag, self.count = nn.ReLU(), nn.Tanh(), True, 0
+
+        def construct(self, x, y=None):
+            if self.flag and self.kind == "class":
+                x = self.a(x)
+                if DEVICE != "here":
+                    x = self.b(x)
+            else:
+                x = self.b(x) + 1
+            if not self.flag:
+                x = x * 2
+            if y is None:
+                x = x + 5
+            if self.count > 3:
+                x = x + 7
+            self.count = self.count + 1
+            if x.sum() > 0:
+                x = x - 1
+            return x
+
+    net = Net()
+    tree = SymbolTree.create(net)
+    tree.flatten_static_if_control_flow()
+    code = tree.get_code()
+    assert code.count("if ") == 3 and "x = x + 5" in code and "x = x + 7" in code and "x = x - 1" in code
+    assert "x * 2" not in code and "self.b(x)" not in code
+    assert tree.get_node("a").get_inputs() == [tree.get_node("input_x")]
+    np.testing.assert_array_equal(tree.get_network()(inputs()).asnumpy(), Net()(inputs()).asnumpy())
+
+
 def test_what_a_branch_writes_has_no_known_giver_behind_it():
     class Net(nn.Cell):
         def __init__(self):
