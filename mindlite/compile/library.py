@@ -23,7 +23,7 @@ from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence, running_max, running_min
-from ..ops.sort import masked_put, masked_select, nonzero_indices, sort_along, topk_along
+from ..ops.sort import masked_put, masked_select, median_along, nonzero_indices, sort_along, topk_along
 from .flow import Registers
 from .lowering import Lowering, Made, lowers
 
@@ -230,14 +230,17 @@ def lower_topk(lowering: Lowering, node: CNode, args: Sequence[int], out: Regist
     return True
 
 
-@library(sort_along, kernel="sort")
+@library(sort_along, median_along, kernel="sort")
 def lower_sort(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
     x, axis = node.args[0].abstract, node.attrs["axis"]
-    kernel = lowering.library_kernel("sort", dtype=x.dtype, descending=node.attrs["descending"]) if x.shape else None
+    sorts = node.fn is sort_along
+    facts = {name: value for name, value in node.attrs.items() if name != "axis"}
+    kernel = lowering.library_kernel("sort" if sorts else "median", dtype=x.dtype, **facts) if x.shape else None
     if kernel is None:
         return False
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
-    lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner, cost=32 * n)
+    lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner,
+                         cost=(32 if sorts else 16) * n)
     return True
 
 

@@ -263,8 +263,8 @@ batch_first(sign_and_log_determinant)
 def cofactors(x):
     """The derivative of the determinant of each matrix in x : float[.., n, n]: det(x) * inverse(x)^T where there is one.
 
-    A singular one has cofactors too, from its singular values: of rank n - 1 one matrix, of less zeros. Their own gradient
-    wants an inverse.
+    A singular one, or nearly so, has cofactors too, from its singular values: of rank n - 1 one matrix, of less zeros. Their own
+    gradient wants an inverse.
     """
 
 
@@ -274,12 +274,26 @@ def cofactors_infer(x):
     return x
 
 
-@eval_rule(cofactors)
-def cofactors_eval(x):
-    u, s, v = np.linalg.svd(wide(x))
+def _by_singular_values(x):
+    u, s, v = np.linalg.svd(x)
     others = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(s.shape[-1])], -1) if s.shape[-1] else s
     signs = np.linalg.det(u) * np.linalg.det(v)
-    return (signs[..., None, None] * ((u * others[..., None, :]) @ v)).astype(x.dtype, copy=False)
+    return signs[..., None, None] * ((u * others[..., None, :]) @ v)
+
+
+@eval_rule(cofactors)
+def cofactors_eval(x):
+    matrices = wide(x)
+    try:
+        inverses = np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:                            # at least one is singular
+        return _by_singular_values(matrices).astype(x.dtype, copy=False)
+    out = np.linalg.det(matrices)[..., None, None] * np.swapaxes(inverses, -1, -2)
+    condition = abs(matrices).sum(-1).max(-1, initial=0) * abs(inverses).sum(-1).max(-1, initial=0)
+    bad = condition > np.finfo(matrices.dtype).eps ** -0.5   # half of the digits are lost
+    if bad.any():
+        out[bad] = _by_singular_values(matrices[bad])
+    return out.astype(x.dtype, copy=False)
 
 
 @bprop_rule(cofactors)

@@ -3,7 +3,8 @@
     median   the lower of two middle elements, with its index; NaN where there is one, with its index
     nan...   of what is no NaN; NaN where nothing is left
 
-The row is sorted once, NaN last; the place is read by gather, so the gradient goes to the elements that were read.
+A median is found without sorting. A quantile's row is sorted once, NaN last, and its places are read by gather; gradients go to
+the elements that were read.
 """
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from .basic import broadcast_to, cast, reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of
 from .logic import isnan, less, less_equal, logical_and, logical_not, where
 from .lookup import gather_elements
-from .sort import sort
+from .sort import median_along, sort
 from .structure import stack
 
 
@@ -54,13 +55,7 @@ def _finished(value, input, axis, keepdims):
 
 def _median(name, input, axis, keepdims, skip):
     x, at = _row(name, input, axis)
-    values, indices = sort(x, at)
-    count = values.shape[at]
-    place = (count - 1) // 2
-    if dtype_of(x).kind == "f":
-        numbers = _numbers(x, at)
-        place = maximum((numbers - 1) // 2, 0) if skip else where(less(numbers, count), numbers, place)
-    return tuple(_finished(_read(y, place, at), input, axis, keepdims) for y in (values, indices))
+    return tuple(_finished(part, input, axis, keepdims) for part in median_along(x, axis=at, skip=skip))
 
 
 @planned

@@ -136,6 +136,46 @@ def msort(input: TensorLike) -> Tensor:
     return sort(input, 0)[0]
 
 
+# ---------------------------------------------------------------- the middle element
+
+@primitive(traits={"library"}, prepare=_axis_prepare, name="median_along")
+def median_along(x, *, axis=-1, skip=False):
+    """(value, index int64) of the lower middle element along `axis`, which stays with the size 1; of equals the first ones stand
+    before the others. Where there are NaN: the first of them; skip: the middle of the others, NaN where there are none."""
+
+
+@infer_rule(median_along)
+def median_infer(x, *, axis, skip):
+    _ordered(x, "median")
+    shape = x.shape[:axis] + (1,) + x.shape[axis + 1:] if x.shape else ()
+    return AbstractTuple((AbstractTensor(x.dtype, shape), AbstractTensor(dt.int64, shape)))
+
+
+@eval_rule(median_along)
+def median_eval(x, *, axis, skip):
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    order, count = _order(x, axis, False), x.shape[axis]
+    numbers = np.count_nonzero(x == x, axis=axis, keepdims=True)
+    lower = np.maximum(numbers - 1, 0) // 2
+    found = np.take_along_axis(order, lower if skip else np.where(numbers < count, numbers, lower), axis)
+    return np.take_along_axis(x, found, axis), np.ascontiguousarray(found, np.int64)
+
+
+@bprop_rule(median_along)
+def median_bprop(x, out, dout, *, axis, skip):
+    return _spread(x, out[1], dout[0], axis)
+
+
+@jvp_rule(median_along)
+def median_jvp(primals, tangents, out, *, axis, skip):
+    return _chosen_tangent(tangents[0], out[1], axis)
+
+
+_batch(median_along)
+sbp_rule(median_along, _pair_spec)
+
+
 # ---------------------------------------------------------------- top k
 
 @primitive(traits={"library"}, prepare=_axis_prepare, name="topk")

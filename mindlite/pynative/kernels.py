@@ -32,7 +32,7 @@ from ..ops.basic import transpose
 from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
 from ..ops.reduction import index_of_max, index_of_min
-from ..ops.sort import sort_along, topk_along
+from ..ops.sort import median_along, sort_along, topk_along
 from .beside import compile_beside
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
@@ -40,7 +40,7 @@ _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].s
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
-_LINES = frozenset({sort_along, topk_along, *SCANS, *RUNNING, *_INDICES})
+_LINES = frozenset({median_along, sort_along, topk_along, *SCANS, *RUNNING, *_INDICES})
 _MATRICES = frozenset({*FACTORED, linear_solve, triangular_system})
 _LIBRARY = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul}
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run

@@ -139,6 +139,56 @@ def test_gradients_of_sorted_values_go_to_where_the_elements_stood(compiled):
         np.testing.assert_allclose(double(Tensor(x), Tensor(w)).asnumpy(), 36 * x ** 3 * place ** 2)
 
 
+def middle(x, axis, skip):
+    """(value, index) by the stable order: of those that are no NaN where they are skipped, else the first NaN."""
+    found, count = order(x, axis, False), x.shape[axis]
+    numbers = (x == x).sum(axis, keepdims=True)
+    lower = np.maximum(numbers - 1, 0) // 2
+    found = np.take_along_axis(found, lower if skip else np.where(numbers < count, numbers, lower), axis)
+    return np.take_along_axis(x, found, axis), found
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("dtype", [*WHOLE, *FLOATS])
+def test_the_kernel_of_medians_reads_what_stands_in_the_middle_of_a_stable_sort(dtype, skip, call):
+    kernel = library_kernel("median", dtype=dtype, skip=skip)
+    for rows, n, inner in (s for s in SIZES if s[1]):
+        for clean in (False, True):
+            x = drawn(dtype, (rows, n, inner), n)
+            x = np.where(x != x, np.array(1, x.dtype), x) if clean else x
+            values, indices = np.empty((rows, 1, inner), x.dtype), np.empty((rows, 1, inner), np.int64)
+            call(kernel, [x, values, indices], [n, inner], extent=rows * inner)
+            wanted, place = middle(x, 1, skip)
+            np.testing.assert_array_equal(indices, place)
+            assert values.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
+def test_medians_and_their_gradients_are_those_of_the_sorted_row_in_both_modes(compiled):
+    for dtype in ("float32", "bfloat16", "int16"):
+        for shape, axis in (((1,), 0), ((7,), 0), ((5, 300), 1), ((300, 80), 0), ((3, 9, 4), 1)):
+            x = drawn(dtype, shape)
+            for name, skip in (("median", False), ("nanmedian", True)):
+                def both(t):
+                    return getattr(ops, name)(t, axis, True)
+                values, indices = (ms.jit(both, fullgraph=True) if compiled else both)(Tensor(x))
+                wanted, place = middle(x, axis, skip)
+                np.testing.assert_array_equal(indices.asnumpy(), place)
+                assert values.asnumpy().tobytes() == wanted.tobytes()
+    rng = np.random.default_rng(4)
+    x, w = rng.standard_normal((300, 80)), rng.standard_normal(80)
+
+    def loss(t, u):
+        return (ops.median(t ** 3, 0)[0] * u).sum()
+    gradient, double = ms.grad(loss), ms.grad(lambda t, u: (ms.grad(loss)(t, u) ** 2).sum())
+    if compiled:
+        gradient, double = ms.jit(gradient), ms.jit(double)
+    place = np.zeros(x.shape)
+    np.put_along_axis(place, middle(x, 0, False)[1], w[None], 0)
+    np.testing.assert_allclose(gradient(Tensor(x), Tensor(w)).asnumpy(), 3 * x ** 2 * place)
+    np.testing.assert_allclose(double(Tensor(x), Tensor(w)).asnumpy(), 36 * x ** 3 * place ** 2)
+
+
 def test_complex_numbers_have_no_order():
     assert library_kernel("sort", dtype="complex64", descending=False) is None
     with pytest.raises(DTypeError, match="no order"):

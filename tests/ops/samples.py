@@ -166,6 +166,8 @@ SAMPLES = {
     "sort": [((_apart(4, 3),), dict(axis=0, descending=False)), ((_apart(2, 5),), dict(axis=1, descending=True)),
              ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, descending=True)),
              ((_apart(),), dict(axis=0, descending=False))],
+    "median_along": [((_apart(4, 3),), dict(axis=0, skip=False)), ((_apart(2, 5),), dict(axis=1, skip=True)),
+                     ((np.array([3, 1, 3, 2, 1]),), dict(axis=0, skip=False)), ((_apart(),), dict(axis=0, skip=False))],
     "topk": [((_apart(4, 3),), dict(k=2, axis=1, largest=True)), ((_apart(5),), dict(k=3, axis=0, largest=False))],
     "nonzero": [((_i(0, 2, 4, 3),), {}), ((_bits(5),), {})],
     "masked_select": [((_f(4, 3), _bits(4, 3)), {}), ((_f(4, 3), _bits(3)), {})],

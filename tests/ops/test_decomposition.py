@@ -119,3 +119,17 @@ def test_derivatives_of_lgamma_go_through_polygamma():
     close(first(x), ops.digamma(x).asnumpy(), rtol=1e-6)
     close(second(x), ops.polygamma(1, x).asnumpy(), rtol=1e-6)
     close(ms.jit(ms.grad(second))(x), ops.polygamma(2, x).asnumpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_slopes_of_determinants_hold_for_regular_singular_and_nearly_singular_matrices_of_one_stack(way):
+    x = matrices(5, size=4)
+    x[1, 3] = x[1, 2]                                        # rank 3
+    x[2] = 0
+    x[3, 3] = x[3, 2] + 1e-13 * rng.standard_normal(4)
+    minors = np.array([[[np.linalg.det(np.delete(np.delete(m, i, 0), j, 1)) * (-1) ** (i + j) for j in range(4)]
+                        for i in range(4)] for m in x])
+    slope = way(ms.grad(lambda t: ops.det(t).sum()))
+    np.testing.assert_allclose(slope(Tensor(x)).asnumpy(), minors, rtol=1e-7, atol=1e-9)
+    regular = x[[0, 4]]
+    np.testing.assert_allclose(slope(Tensor(regular)).asnumpy(), minors[[0, 4]], rtol=1e-9, atol=1e-10)

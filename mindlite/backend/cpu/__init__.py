@@ -19,7 +19,7 @@ MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_ker
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),
           "elements_add": (scatter, "elements_add_kernel"), "topk": (selection, "topk_kernel"),
           "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel"),
-          "sort": (sorting, "sort_kernel"), "lapack": (lapack, "lapack_kernel")}
+          "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish="", target=None):
@@ -32,8 +32,8 @@ def library_kernel(name, target=None, **facts):
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
              panels.panel_matmul_kernel, pooling.pool2d_kernel, scatter.index_add_kernel, scatter.elements_add_kernel,
-             lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel, selected.selected_kernel, selection.topk_kernel and
-             sorting.sort_kernel; they document the args.
+             lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel, selected.selected_kernel, selection.topk_kernel,
+             sorting.sort_kernel and sorting.median_kernel; they document the args.
              conv2d_plan says which parts a convolution has
     target : the Target that it is written for, by default the current one
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
@@ -106,6 +106,10 @@ def _ordered(dtype):
     return "digits by radix, short lines by counting" if sorting.has_sort(dtype) else f"no order of {dtype.name}"
 
 
+def _median(dtype):
+    return "the pile of each byte in which it lies" if sorting.has_sort(dtype) else f"no order of {dtype.name}"
+
+
 def _factored(dtype):
     if not lapack.has_lapack(dtype):
         return f"NumPy, as {'no LAPACK was found' if dtype.name in lapack.LETTERS else f'there is none of {dtype.name} here'}"
@@ -126,4 +130,4 @@ def _extrema(dtype):
 
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
            "elements_add": _sums, "topk": _best, "scan": _running, "running": _extrema,
-           "selected": _chosen, "sort": _ordered, "lapack": _factored}
+           "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored}

@@ -9,6 +9,9 @@ elements stand before each, in vectors, without a branch; longer ones digit by d
 bytes leave no room for the position, which moves along beside them.
 
 Along another axis than the last, neighbouring lines are read and written together, as many as fill a cache line.
+
+A median needs no order: the elements in whose pile it lies, by the highest byte, are kept, of those by the next byte, until all
+that are left are equal. They stay in their order, so the place among them says which element it is.
 """
 from llvmlite import ir
 
@@ -153,19 +156,15 @@ def write_sorted_line(module, itemsize):
             f.give(spare.address)
         tables = f.room(int32, PILES * itemsize)
         f.fill(tables.address, 0, PILES * itemsize * 4)
-
-        def digit(number, byte):
-            found = number >> (8 * byte if whole else PLACE + 8 * byte) & PILES - 1
-            return found ^ (PILES // 2 if whole and byte == 7 else 0)        # the sign
         with f.loop(0, n) as p:
             number = line[p]
             for byte in range(itemsize):
-                at = digit(number, byte) + PILES * byte
+                at = _digit(number, byte, whole) + PILES * byte
                 tables[at] = tables[at] + 1
         first, source, target = line[0], f.variable(I64, line.address), f.variable(I64, spare.address)
         for byte in range(itemsize):
             table = tables.at(PILES * byte)
-            with f.when(f.convert(table[digit(first, byte)], I64) < n):
+            with f.when(f.convert(table[_digit(first, byte, whole)], I64) < n):
                 total = f.variable(I64, 0)
                 with f.loop(0, PILES) as pile:
                     before = total.get()
@@ -174,7 +173,7 @@ def write_sorted_line(module, itemsize):
                 come, go = f.array(int64, source.get()), f.array(int64, target.get())
                 with f.loop(0, n) as p:
                     number = come[p]
-                    pile = digit(number, byte)
+                    pile = _digit(number, byte, whole)
                     place = f.convert(table[pile], I64)
                     table[pile] = f.convert(place + 1, ir.IntType(32))
                     go[place] = number
@@ -200,3 +199,80 @@ def _count(f, line, spare, n, padded, whole):
                 before.set(before.get() + f.convert(line[j].equals(mine), I64))
             spare[padded + before.get()] = i
         spare[before.get()] = mine
+
+
+def median_kernel(dtype, skip, target=None):
+    """The kernel of the lower middle element of a line and its position; None for complex numbers.
+
+    args : [x[rows, n, inner], values[rows, 1, inner], indices int64[rows, 1, inner], n, inner], 0 < n < 2**31
+    [begin, end) : lines, of which there are rows * inner
+    skip : of what is no NaN; else the first NaN, where there is one
+    """
+    if not has_sort(dtype):
+        return None
+    return kernel_of(write_median, to_dtype(dtype), bool(skip), target=target or current(), errors=ERRORS)
+
+
+@kernel_writer(lambda dtype, skip: f"median_{dtype.short}{'_skip' * skip}")
+def write_median(f, dtype, skip):
+    """The kernel. A line in work is [n] numbers, as in `write_sort`."""
+    stored, whole = BITS[dtype.itemsize], dtype.itemsize == 8
+    x, values, indices = (f.array(of, f.arg(i)) for i, of in enumerate((stored, stored, int64)))
+    n, inner, keys = f.arg(3), f.arg(4), Keys(f, dtype, False)
+    with f.when(n > (1 << PLACE) - 1):
+        f.give(2)
+    with f.when((n > 0) & (f.end > f.begin)):
+        memory = borrow(f, n * 8 * (1 + whole))
+        with f.when(memory.equals(0)):
+            f.give(1)
+        work, tables = f.array(int64, memory), f.room(int32, PILES)
+        with f.loop(f.begin, f.end) as line:
+            start = line // inner * n * inner + line % inner
+            missing, left, place = f.variable(I64, 0), f.variable(I64, n), f.variable(I64, 0)
+            with f.loop(0, n) as p:
+                key = keys.of(x[start + p * inner])
+                if dtype.is_float:
+                    missing.set(missing.get() + f.convert(key.equals(keys.largest), I64))
+                work[p] = key if whole else key << PLACE | p
+                if whole:
+                    work[n + p] = p
+            numbers = n - missing.get()
+            lower = f.maximum(numbers - 1, 0) // 2
+            place.set(lower if skip else f.select(missing.get() > 0, numbers, lower))
+            for byte in reversed(range(dtype.itemsize)):
+                with f.when(left.get() > 1):
+                    _keep_pile(f, work, n, tables, left, place, byte, whole)
+            number = work[place.get()]
+            index = work[n + place.get()] if whole else number & (1 << PLACE) - 1
+            indices[line], values[line] = index, x[start + index * inner]
+        give_back(f, memory)
+
+
+def _keep_pile(f, work, n, tables, left, place, byte, whole):
+    """Of the first `left` numbers those whose byte is that of the one at `place` in their order; both become theirs."""
+    f.fill(tables.address, 0, PILES * 4)
+    with f.loop(0, left.get()) as p:
+        pile = _digit(work[p], byte, whole)
+        tables[pile] = tables[pile] + 1
+    pile, before = f.variable(I64, 0), f.variable(I64, 0)
+    with f.repeat() as again:
+        size = f.convert(tables[pile.get()], I64)
+        further = before.get() + size < place.get() + 1
+        before.set(f.select(further, before.get() + size, before.get()))
+        pile.set(f.select(further, pile.get() + 1, pile.get()))
+        again(further)
+    place.set(place.get() - before.get())
+    kept, wanted = f.variable(I64, 0), pile.get()
+    with f.loop(0, left.get()) as p:
+        number = work[p]
+        work[kept.get()] = number
+        if whole:
+            work[n + kept.get()] = work[n + p]
+        kept.set(kept.get() + f.convert(_digit(number, byte, whole).equals(wanted), I64))
+    left.set(kept.get())
+
+
+def _digit(number, byte, whole):
+    """A byte of a key, the lowest is 0; the highest of a signed one without its sign."""
+    found = number >> (8 * byte if whole else PLACE + 8 * byte) & PILES - 1
+    return found ^ (PILES // 2 if whole and byte == 7 else 0)
