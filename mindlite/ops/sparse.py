@@ -183,12 +183,19 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
 
     def __mul__(self, other):
         """Each value times the element of `other` (a number, or a Tensor that broadcasts to this shape) at its place."""
-        _no_sparse("CSRTensor * other", other)
+        return self._replace(values=self.values * self._at_places("CSRTensor * other", other))
+
+    def __truediv__(self, other):
+        """Each value divided by `other` (a number, or a Tensor that broadcasts to this shape) at its place."""
+        return self._replace(values=self.values / self._at_places("CSRTensor / other", other))
+
+    def _at_places(self, name, other):
+        """A number, or the elements of a Tensor at the places of the values."""
+        _no_sparse(name, other)
         if isinstance(other, (int, float)):
-            return self._replace(values=self.values * other)
+            return other
         flat = self.rows() * self.shape[1] + self.indices
-        whole = broadcast_to(as_operand(other), shape=self.shape)
-        return self._replace(values=self.values * gather(reshape(whole, shape=(-1,)), flat, 0))
+        return gather(reshape(broadcast_to(as_operand(other), shape=self.shape), shape=(-1,)), flat, 0)
 
 
 class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):

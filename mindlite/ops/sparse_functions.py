@@ -12,7 +12,7 @@ from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from . import activation, arithmetic, elementary, logic
-from .arithmetic import abs, reciprocal
+from .arithmetic import abs
 from .axes import normal_axis
 from .basic import reshape, transpose
 from .creation import full, zeros
@@ -228,7 +228,7 @@ def csr_div(x: Any, y: Any) -> Any:
     raises : ArgumentError for another form, or a sparse y; ShapeError where y does not broadcast
     """
     _check_form("csr_div", CSRTensor, x)
-    return x * (1 / y if isinstance(y, (int, float)) else reciprocal(cast_to(as_operand(y), x.dtype)))
+    return x / y
 
 
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Sequence[int]) -> Tensor:

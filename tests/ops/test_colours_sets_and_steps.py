@@ -375,6 +375,12 @@ def test_a_sparse_matrix_is_added_summed_and_divided():
     np.testing.assert_array_equal(csr.sum(1).asnumpy(), dense.sum(1, keepdims=True))
     np.testing.assert_allclose(ops.csr_div(csr, Tensor([[2.0], [4.0]])).to_dense().asnumpy(), dense / [[2], [4]])
     np.testing.assert_allclose(ops.csr_div(csr, 2).to_dense().asnumpy(), dense / 2)
+    np.testing.assert_array_equal((csr / 3).to_dense().asnumpy(), dense / np.float32(3))      # not times a rounded 1 / 3
+    by_place = Tensor(np.arange(1, 7, dtype=np.float32).reshape(2, 3))
+    for quotient in (lambda: csr / by_place, jit(lambda: csr / by_place)):
+        np.testing.assert_array_equal(quotient().to_dense().asnumpy(), dense / by_place.asnumpy())
+    with pytest.raises(TypeError, match="a Tensor is wanted"):
+        csr / other
 
 
 def test_what_does_not_hold_is_an_error():
