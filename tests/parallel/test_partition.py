@@ -98,6 +98,28 @@ def test_two_axes_of_a_mesh(words):
     compare(function, [*arrays[:2], array(9, 4)], lambda: [of(Layout((2, 2), ("x", "y")), *w) for w in words], None, 4)
 
 
+def test_who_has_the_whole_has_its_parts():
+    """A value in rows is wanted whole, by singular values, and in columns, by products along its rows: it is gathered, and
+    columns are cut from that; no second collective brings them."""
+    def function(x):
+        y = ops.tanh(x)
+        return ops.cumprod(y, 0).sum() + ops.svd(y, compute_uv=False).sum()
+    x = array(6, 4)
+
+    def run():
+        engine().pace = 1e-5, 1e-5
+        step = ms.jit(ms.shard(function, (of(Layout((2,), ("x",)), "x", "None"),)), fullgraph=True)
+        value = float(step(Tensor(x)))
+        before = {name: list(entry) for name, entry in engine().sent.items()}
+        float(step(Tensor(x)))
+        sent = {name: [a - b for a, b in zip(entry, before[name])] for name, entry in engine().sent.items()}
+        return value, sent, step.compiled.latest().compiled.plan
+    for value, sent, plan in SimWorld(2, timeout=60).run(run):
+        np.testing.assert_allclose(value, float(function(Tensor(x))), rtol=1e-5)
+        assert sent == plan.sent == {"all_gather": [1, 48], "all_reduce": [1, 4]} and plan.exact, plan.report()
+        assert any("(B) -> (S1)" in line for line in plan.report().splitlines()) and "cumulative_product" not in plan.whole
+
+
 def test_each_rank_computes_its_part_alone():
     function, arrays, words = PROGRAMS["rows of a product"]
     x, w = array(64, 32), array(32, 48)

@@ -4,6 +4,7 @@ import itertools
 import numpy as np
 import pytest
 
+from mindlite.parallel import search
 from mindlite.parallel.search import cheapest
 
 
@@ -51,3 +52,22 @@ def test_a_table_that_would_be_too_large_is_told_of():
     found, cost, exact = cheapest(sizes, factors, limit=64)
     assert not exact
     np.testing.assert_allclose(cost, cost_of(found, factors))
+
+
+def test_later_passes_start_from_the_best_choice_and_are_never_worse(monkeypatch):
+    better = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        sizes = {i: 4 for i in range(12)}
+        factors = [(pair, rng.random((4, 4))) for pair in itertools.combinations(sizes, 2)]
+        costs = []
+        for passes in ((0,), search.PASSES):
+            monkeypatch.setattr(search, "PASSES", passes)
+            found, cost, exact = cheapest(sizes, factors, limit=256)
+            np.testing.assert_allclose(cost, cost_of(found, factors))
+            assert not exact
+            costs.append(cost)
+        monkeypatch.undo()
+        assert costs[1] <= costs[0]
+        better += costs[1] < costs[0]
+    assert better > 6
