@@ -15,6 +15,7 @@ import threading
 
 import llvmlite.binding as llvm
 
+WORKERS_LEAVE_OUT = "-opt-disable=loop-load-elim"    # a pass that compares all stores of a loop: much time, no change
 LIBM = ("libm.so.6", "libm.dylib", "libm.so")
 lock = threading.RLock()                         # LLVM works for one thread at a time
 
@@ -105,4 +106,6 @@ def serve(source, sink):
 
 
 if __name__ == "__main__":
+    if llvm.llvm_version_info[0] >= 16:          # an option that LLVM does not know would end the process
+        llvm.set_option("mindlite", WORKERS_LEAVE_OUT)       # for all of a process: it would slow down loops of Numba
     serve(sys.stdin.buffer, sys.stdout.buffer)

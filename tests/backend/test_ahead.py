@@ -126,6 +126,41 @@ def test_a_worker_imports_llvmlite_alone():
     assert done.stdout[8:9] == b"\1" and done.stdout[9:] == object_code.object_code({"text": text(1)})
 
 
+FORWARDED = """
+define i64 @f(ptr %a, ptr %b, ptr %c, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %next = add nsw i64 %i, 1
+  %here = getelementptr double, ptr %a, i64 %i
+  %behind = getelementptr double, ptr %a, i64 %next
+  %beside = getelementptr double, ptr %b, i64 %i
+  %out = getelementptr double, ptr %c, i64 %i
+  %x = load double, ptr %here
+  %y = load double, ptr %beside
+  %sum = fadd double %x, %y
+  store double %sum, ptr %behind
+  %product = fmul double %x, %y
+  store double %product, ptr %out
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret i64 0
+}
+"""
+
+
+def test_a_pass_that_workers_leave_out_is_still_there_for_others_of_this_process():
+    if object_code.llvm.llvm_version_info[0] < 16:
+        pytest.skip("LLVM cannot leave it out")
+    request = {"text": FORWARDED, "passes": 2, "slp": True, "level": 2, "reloc": "pic", "codemodel": "default"}
+    before = object_code.object_code(request)
+    order = Order(request | {"text": "; " + "x" * ahead.PAYS + FORWARDED})
+    assert order.done.wait(20)
+    assert object_code.object_code(request) == before != order.answer and order.answer
+
+
 def test_code_ahead_is_loaded_when_it_is_asked_for():
     asked = []
     code = compile_ir("declare i64 @labs(i64)\n" + text(6), lambda: asked.append("symbols") or {}, ahead=True)
