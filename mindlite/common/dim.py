@@ -490,6 +490,9 @@ def evaluate(value: Size, env: dict[Symbol, int], done: dict[Operation, int] | N
     """The int that `value` is under env: {Symbol: int}."""
     if isinstance(value, int):
         return value
+    symbol = lone_symbol(value)
+    if symbol is not None:
+        return symbol.evaluate(env, {})
     done = {} if done is None else done
     return fold_atoms(value, lambda atom: atom.evaluate(env, done))
 
@@ -498,6 +501,9 @@ def substitute(value: Size, env: dict[Symbol, Size], done: Any = None) -> Size:
     """`value` with symbols replaced by env: {Symbol: int or Dim}; symbols that are not in env stay."""
     if isinstance(value, int):
         return value
+    symbol = lone_symbol(value)
+    if symbol is not None:
+        return env.get(symbol, value)
     done = {} if done is None else done
     stay: dict = {}
     change: dict = {}

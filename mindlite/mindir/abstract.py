@@ -110,6 +110,11 @@ def dims_in(value: Any) -> list[Dim]:
 
 def map_dims(change: Callable[[Dim], Any], value: Any) -> Any:
     """An abstract, or an attribute, with change(dim) for each Dim in it."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple([part if type(part) is int else map_dims(change, part) for part in value])
+    if kind is int or kind is str:
+        return value
     if isinstance(value, Dim):
         return change(value)
     if isinstance(value, AbstractTensor):
@@ -118,7 +123,7 @@ def map_dims(change: Callable[[Dim], Any], value: Any) -> Any:
         return AbstractScalar(value.type, map_dims(change, value.dim))
     if isinstance(value, AbstractTuple):
         return AbstractTuple(map_dims(change, value.elements))
-    return tuple([map_dims(change, part) for part in value]) if type(value) is tuple else value
+    return value
 
 
 def symbols_of_abstract(abstract: Abstract) -> set[Symbol]:

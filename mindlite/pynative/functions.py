@@ -15,6 +15,7 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.config import config
+from ..common.dim import Dim, UnknownSizeError, compare, evaluate, symbols_of
 from ..common.errors import DeviceError, InternalError, MindliteError
 from ..common.locks import new_lock
 from ..common.tensor import Tensor
@@ -22,15 +23,18 @@ from ..common.threads import here
 from ..compile.short_plan import MAX_ARRAYS
 from ..infer.bounds import demand_bounds
 from ..mindir.builder import Builder, tensor_type, typed
+from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.primitive import current_interpreter, interpreting
+from ..mindir.inline import symbols_of_graph, with_sizes
+from ..mindir.primitive import Primitive, current_interpreter, interpreting
 from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
 from .beside import compile_beside
 from .interpreter import interpreter, wrap
-from .kernels import SPENT, Compiled, can_walk
-from .operation import GraphOperation, derivative_for, derived
+from .kernels import AT_ONCE, SPENT, Compiled, Walk, can_walk
+from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
+from .sizes import symbols_in
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
 from .views import view_maker
 
@@ -67,13 +71,10 @@ def call_and_learn(entry, *given, **named):
     if sharded.calls and sharded.is_among(given):
         made = sharded.call_again(entry, given, named)
         return sharded.call_function(entry, given, named) if made is None else interpreter.entered(*made)
-    start = time.thread_time()
-    out = entry.function(*given, **named)
-    seconds = time.thread_time() - start
     try:
         signature = Signature(given, named)
     except (Unplanned, DeviceError):
-        return out
+        return entry.function(*given, **named)
     key = (signature.count, *signature.kept[:signature.named], signature.mask, *signature.words)
     with _lock:
         seen = entry.seen.get(key)
@@ -81,6 +82,16 @@ def call_and_learn(entry, *given, **named):
             if len(entry.seen) >= MOST_SEEN:
                 entry.seen.clear()
             seen = entry.seen[key] = Seen(signature)
+            if signature.tensors and not config.repeatable:
+                seen.operation = known_function(Call(entry.function, given, named, signature.tensors))
+    start, operation = time.thread_time(), seen.operation
+    out = None if operation is None or config.repeatable else computed(operation, signature.tensors)
+    if out is None:
+        out = entry.function(*given, **named)
+        if operation is not None and operation.open is not None and operation.open.confirmed is None:
+            operation.open.confirmed, seen.operation = operation.gives(out), None        # its operators are on the tape
+    seconds = time.thread_time() - start
+    with _lock:
         seen.calls += 1
         seen.seconds += seconds
         if seen.calls > 1 and not seen.never:
@@ -94,15 +105,30 @@ def call_and_learn(entry, *given, **named):
     return out
 
 
+def computed(operation, tensors):
+    """What a FunctionOperation gives that was traced for other sizes; None where the function has to be asked: it says what is
+    wrong at the user's line, and for known sizes its operators stay those on the tape."""
+    if operation.open is None or not operation.open.confirmed or not (operation.view or operation.walks):
+        return None
+    if Primitive.__call__ is not _call:                      # the user has put another one in its place
+        return None
+    try:
+        return operation.of_tensors(tensors)
+    except InternalError:
+        raise
+    except MindliteError:
+        return None
+
+
 def learn(entry, seen, given, named, out):
     """Put a plan where machine code finds it, or come nearer to one. raises : Unplanned"""
     signature = seen.signature
     if seen.operation is None:
-        seen.operation = FunctionOperation(entry, given, named, out)
+        seen.operation = traced(entry, given, named, out)
     if seen.plan is None:
         operation = seen.operation
         if operation.views:
-            seen.plan = plan_of(signature, operation, view_function(operation), None)
+            seen.plan = plan_of(signature, operation, operation.view, None)
         elif seen.order is None:
             if seen.pays():
                 seen.order = compile_beside(operation.compiled)
@@ -153,64 +179,161 @@ def of_call(function, given, named):
     return of_nodes
 
 
+class Call:
+    """A call of a planned function without the elements of its Tensors, whose abstracts it has."""
+
+    def __init__(self, function, given, named, tensors):
+        self.function, self.given, self.named = function, list(map(emptied, given)), {k: emptied(v) for k, v in named.items()}
+        self.abstracts = tuple(map(tensor_type, tensors))
+
+    def key(self, opening):
+        """What it is beside its sizes, hashable. Small numbers may be axes."""
+        return (self.function, *[(a.dtype, opening(a.shape)) for a in self.abstracts], repr(opening(self.given, ABOVE_AXES)),
+                repr(self.named))
+
+    def of_nodes(self):
+        """The function of nodes in the places of its Tensors."""
+        return of_call(self.function, self.given, self.named)
+
+    def graph(self, opening=None):
+        """(the graph of the function, whether it gives a tuple). opening: for other sizes"""
+        given, abstracts = self.given, self.abstracts
+        if opening is not None:
+            abstracts = tuple(map(opening, abstracts))
+            given = opening(given, ABOVE_AXES)
+        gave: list = []
+
+        def noted(*nodes):
+            gave.append(of_call(self.function, given, self.named)(*nodes))
+            return gave[0]
+        return typed(noted, *abstracts, name=self.function.__name__), type(gave[0]) is tuple
+
+
 class OpenFunction(GraphOperation):
-    """A planned function over open sizes."""
+    """A planned function over open sizes. guards: what has to hold of them, [Constraint]; confirmed: it gives what the function
+    gave for some sizes, None before that is known"""
     of_function = True
+
+    def __init__(self, graph, several=True, guards=()):
+        super().__init__(graph)
+        self.several, self.guards, self.confirmed = several, guards, None
 
     def derive(self, wrt):
         """As of an Operation."""
         return derived(self.graph, wrt, self.seeds)
 
+    def of_sizes(self, call, env):
+        """The FunctionOperation of a call. raises : Unplanned where a guard does not hold of its sizes"""
+        if not all(compare(g.op, evaluate(g.left, env), evaluate(g.right, env)) for g in self.guards):
+            raise Unplanned("a rule refuses these sizes")
+        return FunctionOperation(call, with_sizes(self.graph, env, whole=False), self.several, self)
+
+
+def open_function(call, pattern):
+    """The OpenFunction of a call whose sizes are those of a pattern; None where its rules do not say it of Symbols."""
+    try:
+        with collecting() as assumed:
+            graph, several = call.graph(Opening(iter(pattern)))
+        check_graph(graph)
+    except InternalError:
+        raise
+    except (MindliteError, UnknownSizeError, Unplanned):
+        return None
+    shown = set(symbols_in(pattern))
+    if not symbols_of_graph(graph) <= shown or not all(
+            isinstance(end, (int, Dim)) and symbols_of(end) <= shown for g in assumed for end in (g.left, g.right)):
+        return None
+    return OpenFunction(graph, several, assumed)
+
+
+def known_function(call):
+    """The FunctionOperation of a call whose sizes fit what was traced for others; None if there is none."""
+    opening = Opening()
+    key = "forward", call.key(opening)
+    made, env = made_for(key, tuple(opening.taken), lambda pattern: open_function(call, pattern))
+    if made is None or made.confirmed is False:
+        return None
+    try:
+        return made.of_sizes(call, env)
+    except Unplanned:
+        return None
+
+
+def check_graph(graph):
+    """raises : Unplanned for a function that does more than compute, or whose results are not what it gave"""
+    if any(not node.fn.traits.isdisjoint(("effect", "random", "assign")) for node in graph.nodes
+           if node.fn not in (make_tuple, tuple_getitem)):
+        raise Unplanned("it does more than compute")
+    if any(node in graph.parameters or isinstance(node, ValueNode) for node in graph.outputs):
+        raise Unplanned("it gives what it was given, or a constant")
+    if sum(a.value.size for node in graph.nodes for a in node.args
+           if isinstance(a, ValueNode) and isinstance(a.value, np.ndarray)) > MOST_CONSTANTS:
+        raise Unplanned("its graph holds large constants")
+
+
+def traced(entry, given, named, out):
+    """The FunctionOperation of a call that gave `out`. raises : Unplanned as check_graph"""
+    tensors = tensors_of(given, named)
+    if not tensors:
+        raise Unplanned("no Tensor among its operands")
+    call = Call(entry.function, given, named, tensors)
+    graph, several = call.graph()
+    if not can_walk(graph):
+        raise Unplanned("it is no run of operators")
+    check_graph(graph)
+    made = FunctionOperation(call, graph, several)
+    if not made.gives(out):
+        raise Unplanned("its results are no Tensors, or others over nodes")
+    return made
+
 
 class FunctionOperation(GraphOperation):
     """A planned function for one signature. views: for each result (number of a Tensor, path), where all are views; () elsewhere
 
-    raises : Unplanned for a function that does more than compute, or whose results are not what it gave
+    walks  : it may be computed operator by operator: none of them is compiled at its first call
+    open   : the OpenFunction that it is made of; None
+    raises : Unplanned for results of which some are views
     """
 
-    def __init__(self, entry, given, named, out):
-        tensors = tensors_of(given, named)
-        if not tensors:
-            raise Unplanned("no Tensor among its operands")
-
-        self.call = entry.function, list(map(emptied, given)), {name: emptied(v) for name, v in named.items()}
-        graph = typed(of_call(*self.call), *map(tensor_type, tensors), name=entry.function.__name__)
-        self.several = type(out) is tuple
-        outs = out if self.several else (out,)
-        if not all(type(each) is Tensor for each in outs) or len(outs) != len(graph.outputs) or not can_walk(graph):
-            raise Unplanned("its results are no Tensors, or it is no run of operators")
-        if any(not node.fn.traits.isdisjoint(("effect", "random", "assign")) for node in graph.nodes
-               if node.fn not in (make_tuple, tuple_getitem)):
-            raise Unplanned("it does more than compute")
-        if any(node in graph.parameters or isinstance(node, ValueNode) for node in graph.outputs):
-            raise Unplanned("it gives what it was given, or a constant")
-        if any(tensor_type(each) != node.abstract for each, node in zip(outs, graph.outputs)):
-            raise Unplanned("its results are others over nodes")
-        if sum(a.value.size for node in graph.nodes for a in node.args
-               if isinstance(a, ValueNode) and isinstance(a.value, np.ndarray)) > MOST_CONSTANTS:
-            raise Unplanned("its graph holds large constants")
+    def __init__(self, call, graph, several, open_=None):
         super().__init__(graph)
+        self.call, self.several, self.open = call, several, open_
         paths = [view_path(graph, node) for node in graph.outputs]
         self.views = paths if None not in paths else ()
         ends = [getattr(node, "fn", None) for node in graph.outputs]
-        if not self.views and (any(paths) or len(outs) > 1 and any(end in WRITE_BACK for end in ends)):
+        if not self.views and (any(paths) or len(ends) > 1 and any(end in WRITE_BACK for end in ends)):
             raise Unplanned("views beside other results, or views of what nobody else sees")
+        self.walks = not self.views and can_walk(graph) and not any(node.fn in AT_ONCE for node in graph.nodes)
+        self.view = view_function(self) if self.views else None
 
     def key(self, opening):
-        """As of an Operation. Small numbers may be axes."""
-        function, given, named = self.call
-        return (function, *[(a.dtype, opening(a.shape)) for a in self.abstracts], repr(opening(given, ABOVE_AXES)), repr(named))
+        """As of an Operation."""
+        return self.call.key(opening)
 
     def opened(self, opening):
         """The same function over other sizes."""
-        abstracts = list(map(opening, self.abstracts))
-        function, given, named = self.call
-        graph = typed(of_call(function, opening(given, ABOVE_AXES), named), *abstracts, name=self.name)
-        return OpenFunction(graph)
+        return OpenFunction(self.call.graph(opening)[0])
+
+    def gives(self, out):
+        """True if this is of the types of what the function gave."""
+        outs = out if type(out) is tuple else (out,)
+        return self.several is (type(out) is tuple) and len(outs) == len(self.outs) and all(
+            [type(each) is Tensor and tensor_type(each) == abstract for each, abstract in zip(outs, self.outs)])
 
     def _build(self, wrt):
         derivative, env = derivative_for(self, wrt)
         return super()._build(wrt) if derivative is None else derivative.of_sizes(self, env)
+
+    def of_tensors(self, tensors):
+        """What the function gives for these Tensors, which is on the tapes from now on."""
+        if self.view is not None:
+            out = self.view(*tensors)
+        else:
+            if self.runner is None:
+                self.runner = Walk(self.graph, Operation)
+            outs = [Tensor.wrap(value) for value in self.runner.run([tensor.host_array for tensor in tensors])]
+            out = tuple(outs) if self.several else outs[0]
+        return interpreter.entered(self, tensors, out)
 
     def compiled(self):
         """The function, its indices checked, as a Compiled graph."""
@@ -218,7 +341,7 @@ class FunctionOperation(GraphOperation):
         nodes = [graph.add_parameter(f"x{i}", abstract) for i, abstract in enumerate(self.abstracts)]
         builder = Checking(graph)
         with interpreting(builder):
-            out = of_call(*self.call)(*nodes)
+            out = self.call.of_nodes()(*nodes)
             graph.set_outputs([builder.lift(each) for each in (out if self.several else (out,))], make_tuple)
         return Compiled(graph)
 
@@ -278,5 +401,6 @@ def plan_of(signature, operation, function, kernel):
     return plan
 
 
+_call = Primitive.__call__
 if native.installed is not None:
     native.installed.teach(plans.call_and_learn, call_and_learn)

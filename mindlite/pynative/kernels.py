@@ -42,7 +42,7 @@ _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LINES = frozenset({median_along, sort_along, topk_along, *SCANS, *RUNNING, *_INDICES})
 _MATRICES = frozenset({*FACTORED, linear_solve, triangular_system})
-_LIBRARY = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul}
+AT_ONCE = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul}     # which NumPy does slowly: compiled at their first call
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
 MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
@@ -51,7 +51,7 @@ MAX_KNOWN = 32                                     # sizes of a compiled graph, 
 def compute_of(operation):
     """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
     prim = operation.prim
-    if prim in _LIBRARY or _is_large(operation):
+    if prim in AT_ONCE or _is_large(operation):
         kind = CheckedKernel if prim in _INDICES else FlatKernel if _is_flat(operation) else OwnKernel
         return kind(operation)
     if prim not in eval_rule:
@@ -115,7 +115,7 @@ class OwnKernel:
 
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
-            if config.compile_beside and not config.repeatable and self.operation.prim not in _LIBRARY and self.is_awaited():
+            if config.compile_beside and not config.repeatable and self.operation.prim not in AT_ONCE and self.is_awaited():
                 return self.by_numpy(arrays, attrs)
             self.compiled = self.compile() if self.order is None else self.order.result()
         values = self.compiled.run(arrays)

@@ -43,6 +43,7 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_FAMILIES = 1 << 12
+FEW_PATTERNS = 2                                 # of a family that leave as little open as they can; then as much as varied
 MOST_PATTERNS = 8                                # of a family: each costs as much as the derivative of one signature
 SIZED = frozenset(("shape", "size", "sizes", "start"))       # attributes whose numbers are sizes, or places among them
 _numbers = itertools.count()
@@ -274,13 +275,19 @@ def derivative_for(operation, wrt):
     if config.repeatable or any(not isinstance(size, int) for a in operation.abstracts for size in getattr(a, "shape", ())):
         return None, None
     opening = Opening()
-    key, sizes = operation.key(opening), tuple(opening.taken)
-    visits = _families.find((key, wrt)) or _families.put((key, wrt), Visits(), MOST_FAMILIES)
+    key = operation.key(opening)
+    return made_for((key, wrt), tuple(opening.taken), lambda pattern: open_derivative(operation, wrt, pattern))
+
+
+def made_for(key, sizes, make):
+    """(what serves these sizes, {Symbol: size}), by make(pattern) the first time; (None, None) for the first sizes of their
+    family, and where make gives None. key: what is known beside the sizes"""
+    visits = _families.find(key) or _families.put(key, Visits(), MOST_FAMILIES)
     made, env = visits.find(sizes)
     if env is None and len(visits.made) < MOST_PATTERNS:
-        pattern = visits.nearest(sizes)
+        pattern = visits.nearest(sizes) if len(visits.made) < FEW_PATTERNS else visits.pattern(sizes)
         if pattern is not None:
-            made, env = open_derivative(operation, wrt, pattern), fit(pattern, sizes)
+            made, env = make(pattern), fit(pattern, sizes)
             visits.made.append((pattern, made))
     visits.enter(sizes)
     return (None, None) if made is None else (made, env)

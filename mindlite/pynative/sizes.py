@@ -30,9 +30,9 @@ class Visits:
                 return made, env
         return None, None
 
-    def pattern(self):
-        """What all visits have in common: an int or Dim for each place."""
-        return common(self.seen)
+    def pattern(self, *more):
+        """What all visits, and more, have in common: an int or Dim for each place."""
+        return common((*self.seen, *more))
 
     def nearest(self, sizes):
         """What sizes have in common with the earlier visit that leaves the fewest of them open; None if there is none."""

@@ -9,12 +9,12 @@ import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.common.config import config
 from mindlite.common.dim import Dim, Symbol, evaluate
-from mindlite.common.errors import InternalError
+from mindlite.common.errors import IndexRangeError, InternalError
 from mindlite.common.events import counting
 from mindlite.mindir.builder import constant
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.primitive import find_primitive, infer_rule
-from mindlite.pynative import Recorded, backward, operation
+from mindlite.pynative import Recorded, backward, functions, operation
 from mindlite.pynative.kernels import single_node
 from mindlite.pynative.sizes import MOST_VISITS, Visits, common, fit, symbols_in
 
@@ -155,6 +155,70 @@ def test_a_type_that_a_rule_gives_for_symbols_only_is_a_fault(at_once, monkeypat
     monkeypatch.setattr(operation.Derivative, "of_sizes", other)
     with pytest.raises(InternalError, match="for open sizes"):
         grad(tensor(7, 89))
+
+
+# ---------------------------------------------------------------- functions
+
+FUNCTIONS = {
+    "softmax": lambda x, z: ops.softmax(x, -1) * z, "matmul": lambda x, z: ops.matmul(x, z.T), "loss": ops.mse_loss,
+    "dense": lambda x, z: ops.dense(x, z), "layer norm": lambda x, z: ops.layer_norm(x, (x.shape[1],), z[0], z[-1]),
+    "row": lambda x, z: x[-1] * z, "late": lambda x, z: x[9] * z, "slices": lambda x, z: x[1:] * z[:-1],
+    "columns": lambda x, z: x[:, 9] * z[:, -1], "chunk": lambda x, z: ops.chunk(x, 2)[0] * z[0],
+    "cat": lambda x, z: ops.cat((x, z), 1).sum(1), "stack": lambda x, z: ops.stack((x, z), 1),
+    "cross entropy": lambda x, z: ops.cross_entropy(x, Tensor(np.arange(x.shape[0]) % max(1, x.shape[1]))),
+    "var": lambda x, z: x.var(0) * z, "roll": lambda x, z: ops.roll(x, 1, 0) * z, "pad": lambda x, z: ops.pad(x, (1, 2)),
+    "outer": lambda x, z: ops.outer(x[:, 0], z[0]), "einsum": lambda x, z: ops.einsum("ij,kj->ik", x, z),
+    "flip": lambda x, z: ops.flip(x, (0,)) * z, "max": lambda x, z: x.max(0) * z}
+SHAPES = [(3, 5, 3, 5), (4, 5, 4, 5), (12, 13, 12, 13), (12, 12, 12, 12), (5, 12, 5, 12), (12, 5, 1, 5), (1, 1, 1, 1),
+          (2, 2, 2, 2), (0, 3, 0, 3), (11, 1, 11, 1), (10, 10, 10, 10), (14, 11, 14, 1), (3, 0, 3, 0), (13, 12, 13, 12),
+          (9, 9, 9, 9), (4, 5, 4, 5)]
+
+
+def found(function, x, z):
+    """Gradients by x and z, or the kind of error."""
+    def loss(x, z):
+        out = function(x, z)
+        return (out * Tensor(np.cos(np.arange(out.size, dtype=np.float64)).reshape(out.shape))).sum()
+    try:
+        return [loss(x, z).asnumpy(), *[g.asnumpy() for g in ms.grad(loss, (0, 1))(x, z)]]
+    except InternalError:
+        raise
+    except ms.MindliteError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_lengths_that_change_gives_what_each_length_gives_by_itself(name, at_once, monkeypatch):
+    for n, m, rows, columns in SHAPES:
+        draw = np.random.default_rng(n)
+        x, z = Tensor(draw.uniform(0.2, 1.5, (n, m))), Tensor(draw.uniform(0.2, 1.5, (rows, columns)))
+        have = found(FUNCTIONS[name], x, z)
+        with monkeypatch.context() as alone:
+            alone.setattr(config, "repeatable", True)
+            alone.setattr(backward, "_structures", backward.Structures())
+            want = found(FUNCTIONS[name], x, z)
+        assert isinstance(want, type) == isinstance(have, type)
+        if isinstance(want, type):
+            assert have is want
+            continue
+        for a, b in zip(have, want):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+def test_a_function_is_traced_once_for_all_lengths(at_once, monkeypatch):
+    traced, once = [], functions.Call.graph
+    monkeypatch.setattr(functions.Call, "graph", lambda self, *given: traced.append(self) or once(self, *given))
+    for n in range(20, 40):
+        ops.softmax(tensor(3, n, 93), -1)
+    assert 0 < len(traced) <= 3
+
+
+def test_an_index_outside_is_an_error_at_a_new_length(at_once):
+    for n, t in ((20, 10), (21, 12), (22, 20), (25, 11)):
+        np.testing.assert_array_equal(tensor(n, 95)[t].asnumpy(), tensor(n, 95).asnumpy()[t])
+    with pytest.raises(IndexRangeError, match="index 31 is outside axis 0 of size 24"):
+        tensor(24, 95)[31]
 
 
 # ---------------------------------------------------------------- tapes
