@@ -21,6 +21,7 @@ import threading
 import types
 from collections.abc import Iterator
 from dataclasses import replace
+from dis import opname
 from typing import Any
 
 from .annotations import Function
@@ -363,24 +364,38 @@ def frame_location(frame: Any) -> Location:
     """The Location of the expression that `frame` is evaluating."""
     code = frame.f_code
     spot = Location(code.co_filename, frame.f_lineno, scope=scope_of(frame))
+    iterates = opname[code.co_code[frame.f_lasti]] in ("GET_ITER", "FOR_ITER")
     if sys.version_info >= (3, 11):
         positions = next((p for i, p in enumerate(code.co_positions()) if i == frame.f_lasti // 2), None)
         if positions and positions[2] is not None:
             line, end_line, col, end_col = positions
             text = Location(code.co_filename, line).source()
             raw = text.encode()
-            if raw[col:].startswith((b"if ", b"elif ", b"while ", b"assert ")):     # 3.11: a test's location is its statement
+            if raw[col:].startswith((b"if ", b"elif ", b"while ", b"assert ", b"for ")):     # 3.11, 3.12: the whole statement
                 return _only_expression_on(spot)
+            if raw[col:col + 1] in b"[{(" and end_line == line and iterates:
+                col, end_col = _iterated(raw, col, end_col)              # 3.11, 3.12: the whole comprehension
             return Location(code.co_filename, line, len(raw[:col].decode(errors="replace")), end_line,
                             len(raw[:end_col].decode(errors="replace")) if end_line == line else end_col, spot.scope)
-    return _only_expression_on(spot)
+    return _only_expression_on(spot, iterates)
+
+
+def _iterated(raw: bytes, col: int, end_col: int) -> tuple[int, int]:
+    """The columns of what the comprehension in these columns iterates over; these, if it is none or has several loops."""
+    try:
+        node = getattr(syntax_tree(raw[col:end_col].decode()).body[0], "value", None)
+    except (SyntaxError, UnicodeDecodeError):
+        return col, end_col
+    loops = getattr(node, "generators", ())
+    return (col + loops[0].iter.col_offset, col + loops[0].iter.end_col_offset) if len(loops) == 1 else (col, end_col)
 
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)
 
 
-def _only_expression_on(spot: Location) -> Location:
-    """Where Python knows the line only (3.10): the test of a statement, else the outermost call or operation in the line."""
+def _only_expression_on(spot: Location, iterates: bool = False) -> Location:
+    """Where Python knows the line only (3.10): what a statement tests or iterates over, else the outermost call or operation
+    in the line."""
     text = spot.source()
     line = text.strip()
     indent = len(text) - len(text.lstrip())
@@ -391,9 +406,11 @@ def _only_expression_on(spot: Location) -> Location:
             tree = syntax_tree(whole)
         except SyntaxError:
             continue
-        tests = [node.test for node in tree.body if isinstance(node, (ast.If, ast.While, ast.Assert))]
+        tests = [node.iter if isinstance(node, ast.For) else node.test for node in tree.body
+                 if isinstance(node, (ast.If, ast.While, ast.Assert, ast.For))]
         nodes = list(ast.walk(tree))
-        found = tests or [node for kinds in (_OPERATIONS, ast.BoolOp) for node in nodes if isinstance(node, kinds)]
+        loops = [node.iter for node in nodes if isinstance(node, ast.comprehension)] if iterates else []
+        found = tests or loops or [node for kinds in (_OPERATIONS, ast.BoolOp) for node in nodes if isinstance(node, kinds)]
         for node in found[:1]:
             start, end = (len(line.encode()[:offset].decode()) for offset in (node.col_offset, node.end_col_offset))
             return Location(spot.file, spot.line, start + indent, spot.line, end + indent, spot.scope)

@@ -103,7 +103,7 @@ def loops(p, node, first, one, breaks=False):
                 p.block = keep
             inner = node.generators[number + 1:number + 2]
             nest(number + 1, p.evaluate(inner[0].iter) if inner else None)
-        iterate(p, iterable, generator.target, body, breaks=breaks and number == 0)
+        iterate(p, iterable, generator.target, body, breaks=breaks and number == 0, at=generator.iter)
     nest(0, first)
 
 

@@ -56,26 +56,27 @@ def for_loop(p, node):
     def body(item):
         store(p, node.target, item)
         p.execute(node.body)
-    iterate(p, p.evaluate(node.iter), node, body, node.body, node.orelse)
+    iterate(p, p.evaluate(node.iter), node, body, node.body, node.orelse, at=node.iter)
 
 
-def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False):
+def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False, at=None):
     """A `for` over the node `iterable`; body(item) writes one round; breaks out as `statements` do, or if `breaks`.
-    Returns the node of the iterator."""
-    iterator = p.add(syntax.get_iter, iterable, node=node)
+    Returns the node of the iterator. at: the expression that errors of iterating point to; None: `node`"""
+    at = at or node
+    iterator = p.add(syntax.get_iter, iterable, node=at)
     index = Variable("index", "local")
     p.ssa.write(p.block, index, p.constant(0, node))
     header = _enter(p, "for", node)
     current = p.ssa.read(header, index)
 
     def step():
-        p.ssa.write(p.block, index, p.add(syntax.iter_step, current, node=node))
+        p.ssa.write(p.block, index, p.add(syntax.iter_step, current, node=at))
     loop = Loop(header, step, len(p.parts))
-    more = p.add(syntax.iter_more, iterator, current, node=node)
+    more = p.add(syntax.iter_more, iterator, current, node=at)
     first, after = _test(p, "for", more, loop, node, breaks or orelse or _breaks(statements))
 
     def round_():
-        body(p.add(syntax.iter_item, iterator, current, node=node))
+        body(p.add(syntax.iter_item, iterator, current, node=at))
     _run(p, "for", loop, first, after, node, round_, orelse)
     return iterator
 

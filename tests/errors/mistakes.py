@@ -477,6 +477,25 @@ def iteration_over_a_tensor_without_axes(x):
 
 
 @mistake
+def a_comprehension_over_a_tensor_without_axes(x):
+    total = x.sum()
+    return [row * 2 for row in total]                                                                       # wrong
+
+
+@mistake
+def a_set_over_a_number(x):
+    return {k for k in x.ndim}                                                                              # wrong
+
+
+@mistake
+def a_loop_over_a_name(x):
+    total = x.sum()
+    for row in total:                                                                                       # wrong
+        x = x + row
+    return x
+
+
+@mistake
 def length_of_a_tensor_without_axes(x):
     return len(x.sum())                                                                                     # wrong
 

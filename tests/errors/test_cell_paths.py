@@ -45,10 +45,11 @@ def test_an_error_names_the_path_of_the_cell_in_both_modes_and_in_gradients(i, p
         return inner(x, i).sum()
     eager = message(net, x, i)
     assert place in eager
-    for call in (ms.jit(lambda x, i: net(x, i)), loss, ms.grad(loss), ms.jit(ms.grad(loss)), ms.jit(Net()),
-                 ms.jit(Net().construct)):
-        for _ in range(2):
-            assert message(call, x, i) == eager
+    calls = {"jit": ms.jit(lambda x, i: net(x, i)), "loss": loss, "grad": ms.grad(loss), "jit of grad": ms.jit(ms.grad(loss)),
+             "Cell": ms.jit(Net()), "construct": ms.jit(Net().construct)}
+    for name, call in calls.items():
+        for again in range(2):
+            assert (name, again, message(call, x, i)) == (name, again, eager)
 
 
 def test_the_cell_that_is_called_itself_needs_no_path():

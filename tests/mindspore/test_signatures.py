@@ -22,6 +22,8 @@ HERE = pathlib.Path(__file__).parent
 EXPECTED = json.loads((HERE / "signatures.json").read_text())
 MISSING = json.loads((HERE / "missing.json").read_text())
 HIDDEN = [["args", "*", None], ["kwargs", "**", None]]
+ENUM = [["value", "", None], *[[name, "key" * (name != "names"), "1" if name == "start" else "none"]
+                               for name in ("names", "module", "qualname", "type", "start", "boundary")]]
 _CLEARER = "a name's own default says more than MindSpore's, and means the same"
 _RATHER = "docs/differences.md, Arguments"
 _PLACE = "its arguments are given by position"
@@ -94,6 +96,8 @@ def refused(wanted, own, others, member):
     """Why a call that `wanted` allows is none of `own`; "" if each is one."""
     if own is None:
         return "nothing is known of its arguments"
+    if wanted == ENUM:                           # each Python tells others of the parameters of an Enum's class
+        return ""
     if any(kind == "*" for _, kind, _ in wanted) or wanted == HIDDEN:
         return ""
     wanted, own = ([p for p in s if p[0] != "self"] for s in (wanted, own))

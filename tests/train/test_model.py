@@ -242,8 +242,8 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_a_data_set_belongs_to_one_model():
-    data = Batches(DATA, LABEL)
-    model_of(network()).train(1, data)
+    data, model = Batches(DATA, LABEL), model_of(network())
+    model.train(1, data)
     with pytest.raises(RuntimeError, match="another Model"):
         model_of(network()).train(1, data)
 
