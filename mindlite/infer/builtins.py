@@ -202,11 +202,30 @@ BUILTINS[any], BUILTINS[all] = _any_all("logical_or", True), _any_all("logical_a
 @builtin(sorted)
 def _sorted(ev: Evaluating, value: Value, *, key: Any = None, reverse: bool = False) -> Value:
     items = iterate(ev, value)
-    keys = [x if key is None else ev.call(key, (x,), {}) for x in items]
-    if has_nodes(tuple(keys), ev.store):
-        raise Refusal("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
+    keys = [_Ordered(ev, x if key is None else ev.call(key, (x,), {})) for x in items]
     order = by_python(ev, sorted, range(len(items)), key=keys.__getitem__, reverse=reverse)
     return ev.new_box("list", tuple(items[i] for i in order))
+
+
+class _Ordered:
+    """A key of sorted(): of tuples, what stands behind the first difference is not looked at."""
+
+    def __init__(self, ev: Evaluating, value: Value):
+        self.ev, self.value = ev, value
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return self.less(self.value, other.value)
+
+    def less(self, a: Value, b: Value) -> bool:
+        """a < b, if that is known."""
+        if not has_nodes((a, b), self.ev.store):
+            return a < b
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            for x, y in zip(a, b):
+                if x is not y and (has_nodes((x, y), self.ev.store) or x != y):
+                    return self.less(x, y)
+            return len(a) < len(b)
+        raise Refusal("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
 
 
 def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str) -> Callable[..., Value]:

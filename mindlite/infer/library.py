@@ -1,13 +1,15 @@
 """Functions of the standard library that Python has in C: what they do to the values of a graph.
 
 Those of `operator` are the operators. Those of `itertools` are written here once more, as the generators that they are,
-and executed like a user's function: so items and effects come when they are asked for.
+and executed like a user's function: so items and effects come when they are asked for. So is `dataclasses.replace`.
 """
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,10 +62,10 @@ def _partial(ev: Evaluating, fn: Value, /, *args: Value, **kwargs: Any) -> Value
     return BoundMethod(call, (fn, args, tuple(kwargs.items())), "partial")
 
 
-# ---------------------------------------------------------------- itertools
+# ---------------------------------------------------------------- dataclasses, itertools
 
-def generator(*functions: Value) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the generator function below for what Python has in C."""
+def written(*functions: Value) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the function below, executed like a user's, for one of the library."""
     def register(made):
         builtin(*functions)(lambda ev, *args, **kwargs: ev.call_function(made, args, kwargs))
         return made
@@ -78,24 +80,40 @@ def _of_all(function: Value) -> Callable[..., Value]:
     return handler
 
 
+NOT_TO_REPLACE = TypeError if sys.version_info >= (3, 13) else ValueError
+
+
+@written(dataclasses.replace)
+def replace(obj: Any, /, **changes: Any) -> Any:
+    if not hasattr(type(obj), "__dataclass_fields__"):
+        raise TypeError("replace() should be called on dataclass instances")
+    for field in dataclasses.fields(type(obj)):
+        if not field.init:
+            if field.name in changes:
+                raise NOT_TO_REPLACE(f"field {field.name} is declared with init=False, it cannot be specified with replace()")
+        elif field.name not in changes:
+            changes[field.name] = getattr(obj, field.name)
+    return type(obj)(**changes)
+
+
 for _function in (itertools.product, itertools.permutations, itertools.combinations,
                   itertools.combinations_with_replacement):
     builtin(_function)(_of_all(_function))
 
 
-@generator(itertools.chain)
+@written(itertools.chain)
 def chain(*iterables: Any) -> Iterator[Any]:
     for iterable in iterables:
         yield from iterable
 
 
-@generator(itertools.chain.from_iterable)
+@written(itertools.chain.from_iterable)
 def chain_from_iterable(iterables: Value) -> Iterator[Any]:
     for iterable in iterables:
         yield from iterable
 
 
-@generator(itertools.accumulate)
+@written(itertools.accumulate)
 def accumulate(iterable: Value, func: Any = operator.add, *, initial: Any = None) -> Iterator[Any]:
     iterator, total = iter(iterable), initial
     if initial is None:
@@ -109,14 +127,14 @@ def accumulate(iterable: Value, func: Any = operator.add, *, initial: Any = None
         yield total
 
 
-@generator(itertools.count)
+@written(itertools.count)
 def count(start: Value = 0, step: Value = 1) -> Iterator[Any]:
     while True:
         yield start
         start = start + step
 
 
-@generator(itertools.cycle)
+@written(itertools.cycle)
 def cycle(iterable: Value) -> Iterator[Any]:
     kept = []
     for value in iterable:
@@ -126,20 +144,20 @@ def cycle(iterable: Value) -> Iterator[Any]:
         yield from kept
 
 
-@generator(itertools.repeat)
+@written(itertools.repeat)
 def repeat(object: Any, times: Any = None) -> Iterator[Any]:
     while times is None or times > 0:
         yield object
         times = times if times is None else times - 1
 
 
-@generator(itertools.starmap)
+@written(itertools.starmap)
 def starmap(function: Value, iterable: Value) -> Iterator[Any]:
     for args in iterable:
         yield function(*args)
 
 
-@generator(itertools.takewhile)
+@written(itertools.takewhile)
 def takewhile(predicate: Value, iterable: Value) -> Iterator[Any]:
     for value in iterable:
         if not predicate(value):
@@ -147,7 +165,7 @@ def takewhile(predicate: Value, iterable: Value) -> Iterator[Any]:
         yield value
 
 
-@generator(itertools.dropwhile)
+@written(itertools.dropwhile)
 def dropwhile(predicate: Value, iterable: Value) -> Iterator[Any]:
     dropping = True
     for value in iterable:
@@ -157,21 +175,21 @@ def dropwhile(predicate: Value, iterable: Value) -> Iterator[Any]:
         yield value
 
 
-@generator(itertools.filterfalse)
+@written(itertools.filterfalse)
 def filterfalse(predicate: Value, iterable: Value) -> Iterator[Any]:
     for value in iterable:
         if not (value if predicate is None else predicate(value)):
             yield value
 
 
-@generator(itertools.compress)
+@written(itertools.compress)
 def compress(data: Value, selectors: Value) -> Iterator[Any]:
     for value, wanted in zip(data, selectors):
         if wanted:
             yield value
 
 
-@generator(itertools.pairwise)
+@written(itertools.pairwise)
 def pairwise(iterable: Value) -> Iterator[Any]:
     first, before = True, None
     for value in iterable:
@@ -180,7 +198,7 @@ def pairwise(iterable: Value) -> Iterator[Any]:
         first, before = False, value
 
 
-@generator(itertools.islice)
+@written(itertools.islice)
 def islice(iterable: Value, *ends: Value) -> Iterator[Any]:
     limits = slice(*ends)
     iterator, index, wanted = iter(iterable), 0, limits.start or 0
@@ -195,7 +213,7 @@ def islice(iterable: Value, *ends: Value) -> Iterator[Any]:
         index = index + 1
 
 
-@generator(itertools.zip_longest)
+@written(itertools.zip_longest)
 def zip_longest(*iterables: Value, fillvalue: Value = None) -> Iterator[Any]:
     iterators = [iter(iterable) for iterable in iterables]
     left = [True for _ in iterators]

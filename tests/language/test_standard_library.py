@@ -1,5 +1,6 @@
 """What the library has in C (operator, itertools, functools, collections) means in a graph what it means in Python."""
 import collections
+import dataclasses
 import functools
 import itertools
 import operator
@@ -141,6 +142,32 @@ def queue(x):
     return list(waiting)
 
 
+@dataclasses.dataclass
+class State:
+    hidden: ms.Tensor
+    step: int = 0
+    made: int = dataclasses.field(default=3, init=False)
+
+
+@native
+def replaced_fields(x):
+    state = State(x)
+    for i in range(3):
+        state = dataclasses.replace(state, hidden=state.hidden * 2 + state.step, step=state.step + i)
+    try:
+        dataclasses.replace(state, made=4)
+    except (TypeError, ValueError) as error:
+        told = str(error)
+    return state.hidden, state.step, state.made, told
+
+
+@native
+def sorted_by_what_is_known(x):
+    rows = {"b": x, "a": x * 2, "c": x}
+    return ([(name, row + 1) for name, row in sorted(rows.items())], sorted([(2, x), (1, 5, x), (1, 4)], reverse=True),
+            sorted([("b", (2, x)), ("b", (1, x))]))
+
+
 @native
 def power_of_three_numbers(x):
     return pow(2, 5, 7), pow(x, 2)
@@ -162,3 +189,10 @@ def test_a_graph_gives_what_python_gives_in_every_call(function):
     assert [plain(compiled(x)) for x in inputs] == [plain(function(x)) for x in inputs]
     if function in NATIVE:
         assert "crossing" not in compiled.explain() and compiled.runs_in_python == 0, compiled.explain()
+
+
+def test_tuples_that_run_time_values_would_order_are_refused():
+    def pairs(x):
+        return sorted([(1, x.sum()), (1, x.max())])[0]
+    with pytest.raises(ms.common.errors.GraphSyntaxError, match=r"sorted\(\) by values that are known at run time only"):
+        ms.jit(pairs, fullgraph=True)(ms.Tensor([1.0, 2.0]))
