@@ -383,11 +383,12 @@ def frame_location(frame: Any) -> Location:
 def _iterated(raw: bytes, col: int, end_col: int) -> tuple[int, int]:
     """The columns of what the comprehension in these columns iterates over; these, if it is none or has several loops."""
     try:
-        node = getattr(syntax_tree(raw[col:end_col].decode()).body[0], "value", None)
+        loops = [node.iter for node in ast.walk(syntax_tree(raw[col:end_col].decode())) if isinstance(node, ast.comprehension)]
     except (SyntaxError, UnicodeDecodeError):
         return col, end_col
-    loops = getattr(node, "generators", ())
-    return (col + loops[0].iter.col_offset, col + loops[0].iter.end_col_offset) if len(loops) == 1 else (col, end_col)
+    if len(loops) != 1 or loops[0].end_col_offset is None:
+        return col, end_col
+    return col + loops[0].col_offset, col + loops[0].end_col_offset
 
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp)
