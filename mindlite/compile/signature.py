@@ -191,12 +191,10 @@ def signature_of(value: Any, leaves: Leaves) -> Part:
 def signature_of_call(args: tuple, kwargs: dict[str, Any], trees: Trees) -> tuple[Signature, Leaves]:
     """(the signature of a call, its Leaves). trees: the Trees of the function"""
     leaves = Leaves(no_trees=bool(trees.refused))
-    if trees.places:
-        inside = ("tuple", *[number in trees.places and leaves.tree(value) or signature_of(value, leaves)
-                             for number, value in enumerate(args)])
-        signature = ("tuple", inside, signature_of(tuple(kwargs.items()), leaves))
-    else:
-        signature = signature_of((args, tuple(kwargs.items())), leaves)
+    inside = ("tuple", *[number in trees.places and leaves.tree(value) or signature_of(value, leaves)
+                         for number, value in enumerate(args)])
+    by_name = ("tuple", *[("tuple", ("str=", name), signature_of(value, leaves)) for name, value in kwargs.items()])
+    signature = ("tuple", inside, by_name)
     found = [leaf for leaf in leaves if type(leaf) is Tree]
     if found and any(id(part) in leaves.known for tree in found for part in tree.keep if isinstance(part, Tensor)):
         return signature_of_call(args, kwargs, Trees(refused="a Tensor of it is an argument, too"))

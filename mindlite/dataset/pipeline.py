@@ -72,9 +72,12 @@ class Node:
         """The row that a description of this node stands for."""
         raise NotImplementedError
 
-    def gather(self, run: Run, payloads: list) -> Row:
-        """The rows of several descriptions of this node, stacked."""
-        return stacked_as_they_come((self.evaluate(run, payload) for payload in payloads), len(payloads), self.names())
+    def gather(self, run: Run, payloads: list, columns: Sequence[int] | None = None) -> Row:
+        """The rows of several descriptions of this node, stacked; of these columns alone: the others need not have one shape."""
+        rows, names = (self.evaluate(run, payload) for payload in payloads), self.names()
+        if columns is None:
+            return stacked_as_they_come(rows, len(payloads), names)
+        return stacked_as_they_come(([row[k] for k in columns] for row in rows), len(payloads), [names[k] for k in columns])
 
     def processes(self) -> int:
         """How many worker processes this node wants; 1 for none."""

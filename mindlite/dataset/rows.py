@@ -1,11 +1,10 @@
 """Operations on the columns of rows: map, filter, flat_map, project, rename."""
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Sequence
 
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from . import config, draws
-from .batches import gathered
 from .callbacks import check_callbacks
 from .columns import ColumnError, as_row, check_names, names_list
 from .dataset import Dataset, all_rows
@@ -234,9 +233,13 @@ class ProjectDataset(Dataset):
         row, names = run.value(payload), self.child.names()
         return [row[names.index(name)] for name in self.columns]
 
-    def gather(self, run: Run, payloads: list) -> Row:
-        row, names = gathered(run, payloads, self.child.names()), self.child.names()
-        return [row[names.index(name)] for name in self.columns]
+    def gather(self, run: Run, payloads: list, columns: Sequence[int] | None = None) -> Row:
+        if not all(type(payload) is tuple and payload[0] == payloads[0][0] for payload in payloads):
+            return super().gather(run, payloads, columns)
+        names = self.child.names()
+        below = [names.index(name) for name in self.columns]
+        return run.nodes[payloads[0][0]].gather(run, [payload[1] for payload in payloads],
+                                                below if columns is None else [below[k] for k in columns])
 
 
 class RenameDataset(Dataset):

@@ -277,12 +277,13 @@ class NumpySlicesDataset(Source):
     def sample(self, index: int) -> Sequence:
         return [array[index] for array in self.arrays]
 
-    def gather(self, run: Run, payloads: list) -> Row:
+    def gather(self, run: Run, payloads: list, columns: Sequence[int] | None = None) -> Row:
         """All at once, by an index array."""
-        if not all(isinstance(array, np.ndarray) for array in self.arrays):
-            return super().gather(run, payloads)
+        arrays = self.arrays if columns is None else [self.arrays[k] for k in columns]
+        if not all(isinstance(array, np.ndarray) for array in arrays):
+            return super().gather(run, payloads, columns)
         chosen = [index for _, index in payloads]
-        return [array.take(chosen, 0) for array in self.arrays]
+        return [array.take(chosen, 0) for array in arrays]
 
 
 def _array_or_list(values: Any) -> Any:

@@ -331,3 +331,12 @@ def test_files_may_be_encrypted_by_own_functions(tmp_path, _plain_again):
 def test_keys_and_modes_that_cannot_be_are_refused(call, argument):
     with pytest.raises(ValueError):
         getattr(mr, call)(argument)
+
+
+def test_a_reader_whose_rows_have_been_asked_for_still_says_its_schema(tmp_path):
+    writer = mr.FileWriter(str(tmp_path / "rows.mindrecord"))
+    writer.add_schema({"n": {"type": "int32"}})
+    writer.write_raw_data([{"n": 1}, {"n": 2}])
+    writer.commit()
+    reader = mr.FileReader(str(tmp_path / "rows.mindrecord"))
+    assert next(reader.get_next()) == {"n": 1} and reader.schema() == {"n": {"type": "int32"}}

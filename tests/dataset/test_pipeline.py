@@ -553,3 +553,11 @@ def test_an_iterator_that_is_reset_goes_on_with_the_rows_it_would_have_given():
     for step, said in ((-1, "must be >= 0"), (9, r"less than dataset_size \* num_epochs")):
         with pytest.raises(RuntimeError, match=said):
             _reset_training_dataset(step, 3)
+
+
+def test_columns_that_project_leaves_out_need_not_have_one_shape_in_a_batch():
+    rows = ds.GeneratorDataset(lambda: iter([(np.zeros(n), np.int32(n)) for n in (1, 2, 3)]), ["ragged", "n"], shuffle=False)
+    renamed = rows.rename("n", "m").map(lambda m: m * 2, "m").project(["m"])
+    assert [batch.tolist() for batch, in renamed.batch(2).create_tuple_iterator(num_epochs=1, output_numpy=True)] == [[2, 4], [6]]
+    arrays = ds.NumpySlicesDataset(([1, 2], [5, 6], [7, 8]), ["x", "a", "b"], shuffle=False).project(["b", "a"]).project("a")
+    assert [[v.tolist() for v in row] for row in arrays.batch(2).create_tuple_iterator(output_numpy=True)] == [[[5, 6]]]

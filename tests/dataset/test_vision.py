@@ -376,3 +376,10 @@ def test_transforms_of_arrays():
 def test_transforms_refuse_bad_arguments_and_data(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_the_middle_of_an_array_begins_at_the_floor_of_half_the_rest_and_of_a_pil_image_at_the_rounded_one():
+    columns = np.tile(np.arange(22, dtype=np.uint8), (22, 1))
+    for size, array_begins, pil_begins in [(15, 3, 4), (16, 3, 3), (17, 2, 2), (19, 1, 2)]:       # MindSpore 2.10's
+        assert vision.CenterCrop(size)(columns)[0, 0] == array_begins
+        assert np.asarray(vision.CenterCrop(size)(Image.fromarray(columns)))[0, 0] == pil_begins

@@ -272,3 +272,15 @@ def by_loop(t):
 @pytest.mark.parametrize("function", [by_pattern, by_loop])
 def test_patterns_and_loops_go_through_a_tree(function):
     agree(function, [tree(12), tree(3), tree(20), tree(1)])
+
+
+def test_the_arguments_of_a_call_are_no_tree_however_deep_they_nest():
+    def total(x, cache=None, more=None):
+        for pair in (cache or ()) + (more or ()):
+            x = x + pair[0] * pair[1]
+        return x
+
+    compiled, x = ms.jit(total), ms.Tensor([2.0, 3.0])
+    cache = ((x, x + 1), (x + 2, x + 3))
+    for args, named in [((x,), {}), ((x, cache), {}), ((x, cache), {}), ((x,), {"cache": cache, "more": cache})]:
+        assert compiled(*args, **named).asnumpy().tolist() == total(*args, **named).asnumpy().tolist()

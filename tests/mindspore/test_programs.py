@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).parent
 EXPECTED = HERE / "programs" / "expected.json"
 PROGRAMS = sorted(path.stem for path in (HERE / "programs").glob("*.py") if path.stem != "fixed")
 ALWAYS = {("quickstart", "graph"), ("old_style", "graph"), ("hooks", "graph"), ("checkpoints", "pynative"),
-          ("text_pipeline", "graph")}
+          ("text_pipeline", "graph"), ("language_model", "graph")}
 CASES = [pytest.param(name, mode, id=f"{name}-{mode}", marks=[] if (name, mode) in ALWAYS else [pytest.mark.slow])
          for name in PROGRAMS for mode in ("graph", "pynative")]
 

@@ -82,7 +82,7 @@ class FileReader:
         for name in columns or ():
             if name not in schema:
                 raise MRMFetchDataError(f"Invalid data, column name: {name} can not found in schema.")
-        self.columns = columns or list(schema)
+        self.columns, self.read_schema = columns or list(schema), schema
         self._len = len(self.rows)
 
     def get_next(self) -> Iterator[dict[str, Any]]:
@@ -94,7 +94,7 @@ class FileReader:
 
     def schema(self) -> dict:
         """The schema of the files."""
-        return self.rows.files[0].schema if self.rows is not None else {}
+        return self.read_schema
 
     def len(self) -> int:
         """How many rows there are."""
@@ -105,6 +105,7 @@ class FileReader:
         if self.rows is not None:
             self.rows.close()
             self.rows = None
+        self.read_schema = {}
 
 
 def check_consumers(count: Any) -> None:

@@ -98,9 +98,10 @@ def _part_resized(image: Any, part: np.ndarray, size: Any, how: Inter) -> Any:
     return resize_array(part, *target, how)
 
 
-@image_operation(size=image_size, video=True)
+@operation(size=image_size, video=True)
 def CenterCrop(image, /, size):
-    """The middle of the image; what is missing is 0."""
+    """The middle of the image; what is missing is 0. Of an odd rest more is cut below and to the right; PIL: rounded."""
+    is_pil, image = isinstance(image, Image.Image), image_array(image, "CenterCrop")
     height, width = pair(size)
     tall, wide = max(0, height - image.shape[0]), max(0, width - image.shape[1])
     if math.ceil(tall / 2) > 3 * image.shape[0] or math.ceil(wide / 2) > 3 * image.shape[1]:
@@ -109,8 +110,9 @@ def CenterCrop(image, /, size):
                         f"{image.shape[0]}, {image.shape[1]}")
     if tall or wide:
         image = pad_array(image, (math.ceil(wide / 2), math.ceil(tall / 2), wide // 2, tall // 2))
-    top, left = int(round((image.shape[0] - height) / 2.)), int(round((image.shape[1] - width) / 2.))
-    return image[top:top + height, left:left + width].copy()
+    top, left = [round(free / 2) if is_pil else free // 2 for free in (image.shape[0] - height, image.shape[1] - width)]
+    part = image[top:top + height, left:left + width].copy()
+    return as_pil(part) if is_pil else part
 
 
 def pad_array(image: np.ndarray, sides: tuple, value: Any = 0, mode: Border = Border.CONSTANT) -> np.ndarray:
