@@ -70,6 +70,7 @@ def median(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> 
     return _median("median", input, axis, keepdims, False)
 
 
+@planned
 def nanmedian(input: TensorLike, axis: int | None = -1, keepdims: bool = False) -> Any:
     """(the lower of the middle elements that are no NaN along `axis`, its index int64); NaN where nothing is left.
 

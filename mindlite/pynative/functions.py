@@ -300,9 +300,8 @@ class FunctionOperation(GraphOperation):
         self.call, self.several, self.open = call, several, open_
         paths = [view_path(graph, node) for node in graph.outputs]
         self.views = paths if None not in paths else ()
-        ends = [getattr(node, "fn", None) for node in graph.outputs]
-        if not self.views and (any(paths) or len(ends) > 1 and any(end in WRITE_BACK for end in ends)):
-            raise Unplanned("views beside other results, or views of what nobody else sees")
+        if not self.views and (any(paths) or len(set(map(storage, graph.outputs))) < len(paths)):
+            raise Unplanned("views beside other results, or results that share their elements")
         self.walks = not self.views and can_walk(graph) and not any(node.fn in AT_ONCE for node in graph.nodes)
         self.view = view_function(self) if self.views else None
 
@@ -344,6 +343,13 @@ class FunctionOperation(GraphOperation):
             out = self.call.of_nodes()(*nodes)
             graph.set_outputs([builder.lift(each) for each in (out if self.several else (out,))], make_tuple)
         return Compiled(graph)
+
+
+def storage(node: Any) -> tuple:
+    """What stands for the elements that a node shows: two nodes that are views of one result have the same."""
+    while isinstance(node, CNode) and node.fn in WRITE_BACK:
+        node = node.args[0]
+    return (node.args[0], node.attrs["index"]) if isinstance(node, CNode) and node.fn is tuple_getitem else (node, None)
 
 
 def view_path(graph: FuncGraph, node: Any) -> tuple[int, tuple] | None:

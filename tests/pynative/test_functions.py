@@ -13,6 +13,7 @@ import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError, OperandIndexError
+from mindlite.mindir import primitive
 from mindlite.mindir.primitive import Planned
 from mindlite.ops import later
 from mindlite.pynative import functions, native, plans
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(native.installed is None, reason="objects cannot
 CALLS = {
     "{}(x)": """deg2rad rad2deg fast_gelu frac gelu glu hardtanh isneginf isposinf selu sinc softmin softmax log_softmax
         celu signbit
-        all any amax amin argmax argmin mean sum prod std_mean max min std var var_mean count_nonzero nansum nanmean median
+        all any amax amin argmax argmin mean sum prod std_mean max min std var var_mean count_nonzero nansum nanmean median nanmedian
         matrix_norm vector_norm norm l2_normalize ptp trace flatten diagonal tril triu squeeze argsort sort unbind
         unstack nan_to_num
         logsumexp pdist t hardswish""",
@@ -177,6 +178,42 @@ def test_what_a_plan_makes_of_slices_are_views():
         assert x.asnumpy()[1, 1] == 7 and left.asnumpy()[1, 1] == 7 and (x.asnumpy()[3, 2:] == 5).all()
         x[...] = 0.0
         assert not row.asnumpy().any() and not right.asnumpy().any()
+
+
+def has_plan(function):
+    """Whether a planned function has left one behind."""
+    entry = next(cell.cell_contents for cell in function.__closure__ if isinstance(cell.cell_contents, Planned))
+    return any(seen.plan is not None for seen in entry.seen.values())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_results_that_are_reshaped_each_by_itself_have_a_plan(name, dtype):
+    f = getattr(ops, name)
+    numbers = np.random.default_rng(0).integers(-9, 9, (3, 7, 5)).astype(np.float32)
+    numbers[0, 2:4, 1] = np.nan if "float" in dtype else 1
+    x = Tensor(numbers).astype(getattr(ms, dtype if dtype != "bool" else "bool_"))
+    for axis in (0, 1, -1, None):
+        kept = [part.asnumpy().astype(np.float32) for part in f(x, axis, True)]
+        for _ in range(6):
+            for part, wanted in zip(f(x, axis), kept, strict=True):
+                assert part.shape == (() if axis is None else x.shape[:axis % 3] + x.shape[axis % 3 + 1:])
+                np.testing.assert_array_equal(part.asnumpy().astype(np.float32), wanted.reshape(part.shape))
+    assert has_plan(f)
+    values, indices = f(x, 1)
+    values[...], wanted = 0, f(x, 1)[1].asnumpy()
+    np.testing.assert_array_equal(indices.asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("parts", [lambda y: (y.reshape(6, 4), y.reshape(24)), lambda y: (y, y.reshape(24)),
+                                   lambda y: (ops.transpose(y, (1, 0)), y[1:3])], ids=["both", "one", "slice"])
+def test_results_that_share_their_elements_still_do_after_many_calls(parts):
+    f = primitive.planned(lambda x: parts(x * 2))
+    x = Tensor(np.ones((4, 6), np.float32))
+    for _ in range(8):
+        first, second = f(x)
+        first[...] = 5.0
+        assert (second.asnumpy() == 5).all() and (x.asnumpy() == 1).all()
 
 
 @pytest.mark.parametrize("first, second", [
