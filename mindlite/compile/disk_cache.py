@@ -142,7 +142,7 @@ class Question:
         asked = [versions(), current().key, switches,
                  description.of(function), self.signature(description, signature),
                  [options["name"], options["fullgraph"], options["jit_level"], options["printer"]],
-                 [engine().rank, engine().size, sorted(engine().groups.items()), engine().link]]
+                 [engine().rank, engine().size, sorted(engine().groups.items()), engine().link, engine().pace]]
         self.description, self.given = description, signature
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
         self.folder = pathlib.Path(config.cache_dir) / f"flows-{VERSION}" / key[:2] / key
