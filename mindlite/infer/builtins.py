@@ -210,7 +210,7 @@ def _sorted(ev: Evaluating, value: Value, *, key: Any = None, reverse: bool = Fa
 class _Ordered:
     """A key of sorted(): of tuples, what stands behind the first difference is not looked at."""
 
-    def __init__(self, ev: Evaluating, value: Value):
+    def __init__(self, ev: Evaluating, value: Value) -> None:
         self.ev, self.value = ev, value
 
     def __lt__(self, other: _Ordered) -> bool:

@@ -34,6 +34,7 @@ from .custom import custom_gradient, recomputed
 from .evaluating import Evaluating
 from .fallback import CHANGERS, ask_python, call_unknown, change_outside
 from .gradient_hooks import call_hooked, register_hook, remove_hook, through_gate
+from .iterators import iterator_of
 from .kinds import data_in, has_nodes, has_sizes, leaves
 from .mapping import map_over
 from .modules import call_module
@@ -88,6 +89,8 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
     if getattr(fn, "__func__", None) is TensorParameter.set_data:
         return _set_data(ev, fn.__self__, *args, **kwargs)
     if isinstance(fn, types.MethodType):
+        if hasattr(fn.__func__, "reads_registries") and not ev.concrete:
+            return _listed(ev, fn, args, kwargs)
         if is_library_object(fn):                            # what it gives depends on what is in the object
             return call_unknown(ev, fn, args, kwargs, f"{fn.__func__.__qualname__} is a library's")
         return call_value(ev, fn.__func__, (fn.__self__, *args), kwargs)
@@ -99,6 +102,22 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
     if call is not None and not is_framework(call.__code__.co_filename):
         return call_value(ev, call, (fn, *args), kwargs)
     return _run_or_fall_back(ev, fn, args, kwargs)
+
+
+def _listed(ev: Evaluating, method: types.MethodType, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
+    """The Cells or Parameters that a method of a Cell lists. They are read at compile time, with guards for the registries and
+    for what a Parameter says of itself."""
+    owner = method.__self__
+    own = all(hasattr(getattr(type(owner), name), "reads_registries") for name in ("cells_and_names", "parameters_and_names"))
+    cells = [cell for _, cell in owner.cells_and_names()] if own and not data_in((args, kwargs), ev.store) else []
+    if not cells or not all([ev.guard_content(held) for cell in cells for held in (cell._cells, cell._params)]):
+        return call_unknown(ev, method, args, kwargs, f"{method.__func__.__qualname__} reads what changes during the run")
+    for cell in cells:
+        for param in cell._params.values():
+            for name in ("requires_grad", "name"):
+                ev.guard("attr", param, name, getattr(param, name))
+    made = by_python(ev, method, *ev.unbox(args), **ev.unbox(kwargs))
+    return iterator_of(ev, tuple(made)) if isinstance(made, Iterator) else wrap_container(ev, made)
 
 
 OF_NUMBERS = (int, float, abs, round, pow, divmod, min, max, complex)       # they are given what a leaf of a tree is

@@ -19,7 +19,15 @@ from ..common.tensor import Parameter, ParameterTuple, Tensor, TensorLike
 
 
 This = TypeVar("This", bound="Registry")
+Listing = TypeVar("Listing", bound=Callable)
 _noted: set = set()
+
+
+def reads_registries(method: Listing) -> Listing:
+    """Say that a method gives what the registries and the Parameters' names and `requires_grad` say: a graph knows it when it is
+    compiled."""
+    setattr(method, "reads_registries", True)
+    return method
 
 
 class Buffer(Tensor):
@@ -221,6 +229,7 @@ class Registry:
                 found[name] = cell
         return found
 
+    @reads_registries
     def cells_and_names(self, cells: set | None = None, name_prefix: str = "") -> Iterator[tuple[str, Any]]:
         """(path, Cell) for this Cell and all below it, each once, depth first; this Cell's path is name_prefix."""
         seen = set() if cells is None else cells
@@ -231,6 +240,7 @@ class Registry:
         for name, cell in self._cells.items():
             yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
 
+    @reads_registries
     def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(path, Parameter) of this Cell and, with `expand`, of all below; each Parameter once, by its first path."""
         seen = set()
@@ -240,6 +250,7 @@ class Registry:
                     seen.add(id(param))
                     yield (f"{path}.{name}" if path else name), param
 
+    @reads_registries
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The Parameters of this Cell and, with `expand`, of all below."""
         for _, param in self.parameters_and_names(expand=expand):
@@ -253,10 +264,12 @@ class Registry:
         """Make the values of all Parameters that an initialiser promises; {Parameter: itself}, as MindSpore has it."""
         return {param: param.init_data() for param in self.get_parameters()}
 
+    @reads_registries
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters with requires_grad. raises : ArgumentError where two of them have one name"""
         return self._unique_names([param for param in self.get_parameters(recurse) if param.requires_grad])
 
+    @reads_registries
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters without requires_grad."""
         return [param for param in self.get_parameters(recurse) if not param.requires_grad]
