@@ -107,7 +107,7 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
 def _listed(ev: Evaluating, method: types.MethodType, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     """The Cells or Parameters that a method of a Cell lists. They are read at compile time, with guards for the registries and
     for what a Parameter says of itself."""
-    owner = method.__self__
+    owner: Any = method.__self__
     own = all(hasattr(getattr(type(owner), name), "reads_registries") for name in ("cells_and_names", "parameters_and_names"))
     cells = [cell for _, cell in owner.cells_and_names()] if own and not data_in((args, kwargs), ev.store) else []
     if not cells or not all([ev.guard_content(held) for cell in cells for held in (cell._cells, cell._params)]):
