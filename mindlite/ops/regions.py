@@ -43,6 +43,8 @@ def _map(name, features, rois, columns):
 
 def _between(start, size, cells, samples, length, dtype):
     """f[R, cells, length]: the weight of each point of an axis in each cell of a region. start, size: f[R, 1]"""
+    if samples <= 0:
+        return _between_many(start, size, cells, length, dtype)
     position = cast_to(arange(cells * samples), dtype)
     y = start + (position + 0.5) * size / (cells * samples)
     inside = logical_and(greater_equal(y, -1.0), less_equal(y, length))
@@ -52,24 +54,44 @@ def _between(start, size, cells, samples, length, dtype):
     return reduce_sum(reshape(weight, shape=(-1, cells, samples, length)), axis=2, keepdims=False) / samples
 
 
+def _between_many(start, size, cells, length, dtype):
+    """_between with as many samples in a cell as it has whole elements.
+
+    Samples are then at least 1 apart (or each cell has one), so at most three of a cell lie within 1 of a point: only those are read.
+    """
+    samples = maximum(floor(size / cells), 1.0)                                            # f[R, 1]
+    step = size / (samples * cells)
+    point = cast_to(arange(length), dtype)
+    begin = expand_dims(samples * cast_to(arange(cells), dtype), 2)                        # f[R, cells, 1]: a cell's first sample
+    near = expand_dims(floor((point - 1.0 - start) / maximum(step, 1.0) - 0.5), 1)         # f[R, 1, length]
+    samples, step, start = (reshape(x, shape=(-1, 1, 1)) for x in (samples, step, start))
+    near = minimum(maximum(near, begin), begin + samples - 1.0)
+    total = 0.0
+    for i in range(4):                                                                     # one more: `near` is rounded down
+        number = near + float(i)
+        y = start + (number + 0.5) * step
+        inside = logical_and(logical_and(greater_equal(y, -1.0), less_equal(y, length)), less(number, begin + samples))
+        total = total + where(inside, maximum(1.0 - abs(clamp(y, 0.0, length - 1) - point), 0.0), 0.0)
+    return total / samples
+
+
 def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: int, spatial_scale: float, sample_num: int = 2,
               roi_end_mode: int = 1) -> Tensor:
     """The features inside each box, as a picture of pooled_height x pooled_width cells.
 
     features      : f[N, C, H, W]
     rois          : f[R, 5], (number of the picture, x0, y0, x1, y1); coordinates times spatial_scale are those of the map
-    sample_num    : samples along each side of a cell, at least 1
+    sample_num    : samples along each side of a cell; 0 or less: as many as the cell has whole elements, at least 1
     roi_end_mode  : 1: the box ends one pixel further; 0: it ends at (x1, y1), and is at least 1 x 1
     out           : f[R, C, pooled_height, pooled_width]; gradients go to the features only
-    raises        : ShapeError, DTypeError, ValueRangeError
+    raises        : ShapeError, DTypeError, ArgumentError, ValueRangeError
     source        : He et al. 2017 (Mask R-CNN), section 3
     """
     features, rois = _map("roi_align", features, rois, 5)
     if roi_end_mode not in (0, 1):
         raise ValueRangeError(f"roi_align: roi_end_mode is 0 or 1, not {roi_end_mode!r}")
-    if isinstance(sample_num, bool) or not isinstance(sample_num, int) or sample_num < 1:
-        raise ValueRangeError(f"roi_align: sample_num is an int of at least 1, not {sample_num!r}",
-                              hint="a number of samples that follows the size of a box is not supported")
+    if isinstance(sample_num, bool) or not isinstance(sample_num, int):
+        raise ArgumentError(f"roi_align: sample_num is an int, not {sample_num!r}")
     dtype, (height, width) = dtype_of(features), features.shape[2:]
     x0, y0, x1, y1 = (rois[:, i:i + 1] * spatial_scale for i in range(1, 5))
     wide, high = x1 + roi_end_mode * spatial_scale - x0, y1 + roi_end_mode * spatial_scale - y0

@@ -30,20 +30,21 @@ def between(picture, y, x):
             + (picture[:, i, m] * (i + 1 - y) + picture[:, k, m] * (y - i)) * (x - j))
 
 
-@pytest.mark.parametrize("scale, samples, end", [(0.5, 2, 1), (0.5, 3, 0), (1.0, 1, 1)])
+@pytest.mark.parametrize("scale, samples, end", [(0.5, 2, 1), (0.5, 3, 0), (1.0, 1, 1), (1.0, -1, 0), (0.5, -1, 1), (0.7, 0, 1)])
 def test_a_region_is_the_mean_of_samples_between_the_points(way, scale, samples, end):
+    """Of samples of a given number, or (0 and below) of as many as a cell has whole elements."""
     features = draw.rand(2, 3, 9, 8).astype(np.float32)
-    rois = np.float32([[0, 1, 2, 9, 11], [1, -3, -2, 4, 30], [0, 3, 3, 3, 3], [1, 10, 12, 11, 13]])
-    wanted = np.zeros((4, 3, 2, 3))
+    rois = np.float32([[0, 1, 2, 9, 11], [1, -3, -2, 4, 30], [0, 3, 3, 3, 3], [1, 10, 12, 11, 13], [0, 1, -40, 30, 45]])
+    wanted = np.zeros((5, 3, 2, 3))
     for r, (number, *box) in enumerate(rois):
         x0, y0, x1, y1 = (float(c) * scale for c in box)
         wide, high = x1 + end * scale - x0, y1 + end * scale - y0
         if not end:
             wide, high = max(wide, 1), max(high, 1)
-        for i in range(2 * samples):
-            for j in range(3 * samples):
-                y, x = y0 + (i + 0.5) * high / (2 * samples), x0 + (j + 0.5) * wide / (3 * samples)
-                wanted[r, :, i // samples, j // samples] += between(features[int(number)], y, x) / samples ** 2
+        down, across = (samples, samples) if samples > 0 else (max(int(high // 2), 1), max(int(wide // 3), 1))
+        for i, j in np.ndindex(2 * down, 3 * across):
+            y, x = y0 + (i + 0.5) * high / (2 * down), x0 + (j + 0.5) * wide / (3 * across)
+            wanted[r, :, i // down, j // across] += between(features[int(number)], y, x) / (down * across)
     got = way(lambda f, b: ops.roi_align(f, b, 2, 3, scale, samples, end))(Tensor(features), Tensor(rois))
     np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
     slope = way(ms.grad(lambda f: ops.roi_align(f, Tensor(rois), 2, 3, scale, samples, end).sum()))(Tensor(features))
