@@ -57,7 +57,8 @@ def _between(start, size, cells, samples, length, dtype):
 def _between_many(start, size, cells, length, dtype):
     """_between with as many samples in a cell as it has whole elements.
 
-    Samples are then at least 1 apart (or each cell has one), so at most three of a cell lie within 1 of a point: only those are read.
+    Samples are then at least 1 apart, or one in each cell: of a cell at most three are within 1 of a point, and only
+    those are read.
     """
     samples = maximum(floor(size / cells), 1.0)                                            # f[R, 1]
     step = size / (samples * cells)
@@ -66,7 +67,7 @@ def _between_many(start, size, cells, length, dtype):
     near = expand_dims(floor((point - 1.0 - start) / maximum(step, 1.0) - 0.5), 1)         # f[R, 1, length]
     samples, step, start = (reshape(x, shape=(-1, 1, 1)) for x in (samples, step, start))
     near = minimum(maximum(near, begin), begin + samples - 1.0)
-    total = 0.0
+    total: Any = 0.0
     for i in range(4):                                                                     # one more: `near` is rounded down
         number = near + float(i)
         y = start + (number + 0.5) * step
