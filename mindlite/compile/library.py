@@ -15,7 +15,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import CNode
 from ..mindir.primitive import Primitive
 from ..ops.creation import room
-from ..ops.decomposition import (cholesky_factor, determinant, inverse, linear_solve, sign_and_log_determinant,
+from ..ops.decomposition import (cholesky_factor, cofactors, determinant, inverse, linear_solve, sign_and_log_determinant,
                                  triangular_system)
 from ..ops.dynamic_slicing import write_slice
 from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
@@ -245,7 +245,7 @@ def lower_sort(lowering: Lowering, node: CNode, args: Sequence[int], out: Regist
 
 
 FACTORED: dict[Primitive, str] = {cholesky_factor: "cholesky", inverse: "inverse", determinant: "determinant",
-                                  sign_and_log_determinant: "logarithm"}
+                                  sign_and_log_determinant: "logarithm", cofactors: "cofactors"}
 
 
 @library(*FACTORED, kernel="lapack")

@@ -283,17 +283,25 @@ def _by_singular_values(x):
 
 @eval_rule(cofactors)
 def cofactors_eval(x):
-    matrices = wide(x)
+    """In double, NaN for a matrix with an element that is not finite."""
+    matrices = x.astype(np.float64)
+    out, finite = np.full(x.shape, np.nan), np.isfinite(matrices).all((-2, -1))
+    out[finite] = _of_finite(matrices[finite])
+    with np.errstate(over="ignore"):
+        return out.astype(x.dtype)
+
+
+def _of_finite(matrices):
     try:
         inverses = np.linalg.inv(matrices)
     except np.linalg.LinAlgError:                            # at least one is singular
-        return _by_singular_values(matrices).astype(x.dtype, copy=False)
+        return _by_singular_values(matrices)
     out = np.linalg.det(matrices)[..., None, None] * np.swapaxes(inverses, -1, -2)
     condition = abs(matrices).sum(-1).max(-1, initial=0) * abs(inverses).sum(-1).max(-1, initial=0)
-    bad = condition > np.finfo(matrices.dtype).eps ** -0.5   # half of the digits are lost
+    bad = ~(condition < 2.0 ** 26)                           # half of the digits are lost
     if bad.any():
         out[bad] = _by_singular_values(matrices[bad])
-    return out.astype(x.dtype, copy=False)
+    return out
 
 
 @bprop_rule(cofactors)

@@ -7,6 +7,7 @@ from mindlite import Tensor, ops
 from mindlite.backend.cpu import library_kernel
 from mindlite.backend.launcher import set_threads
 from mindlite.common.errors import ValueRangeError
+from mindlite.ops.decomposition import cofactors, cofactors_eval
 
 SIZES = [((), 0), ((), 1), ((), 2), ((3,), 5), ((2, 2), 33), ((0,), 4), ((), 130)]
 TOLERANCE = {"float32": dict(rtol=3e-3, atol=3e-3), "float64": dict(rtol=1e-9, atol=1e-9)}
@@ -160,3 +161,41 @@ def test_stacks_of_open_sizes_are_one_graph():
     for lead, n in ((1, 1), (7, 3), (2, 50), (0, 4)):
         x = positive((lead,), n)
         np.testing.assert_allclose(compiled(Tensor(x)).asnumpy(), np.linalg.cholesky(x), rtol=1e-9)
+
+
+@WAYS
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_slopes_of_determinants_are_the_minors_of_regular_and_of_singular_matrices(dtype, way):
+    gradient = way(ms.grad(lambda t: ops.det(t).sum()))
+    rtol = {"float16": 2e-2, "bfloat16": 6e-2, "float32": 2e-5, "float64": 1e-10}[dtype]
+    for lead, n in (((), 1), ((3,), 4), ((2, 2), 7), ((), 0), ((0,), 3), ((1500,), 5)):
+        regular = np.random.default_rng(7).integers(-1, 2, (*lead, n, n)) + np.eye(n)
+        again, nought = regular.copy(), regular.copy()
+        if n > 1:
+            again[..., -1, :] = again[..., 0, :]             # of rank n - 1 at most
+            nought[..., :2, :] = 0                           # of rank n - 2
+        spoiled = regular.copy()
+        spoiled.reshape(-1)[:1] = np.nan
+        for x in (regular, again, nought, regular * 0, spoiled):
+            minors = np.zeros_like(x)
+            for r in range(n):
+                for c in range(n):
+                    minors[..., r, c] = np.linalg.det(np.delete(np.delete(x, r, -2), c, -1)) * (-1) ** (r + c)
+            minors[~np.isfinite(x).all((-2, -1))] = np.nan
+            given = Tensor(x).astype(getattr(ms, dtype))
+            for _ in range(2):
+                found = gradient(given).asnumpy().astype(np.float64)
+                np.testing.assert_allclose(found, minors, rtol=rtol, atol=rtol * 10)
+
+
+@needs_lapack
+def test_slopes_of_large_determinants_and_of_nearly_singular_matrices_are_numpys():
+    x = matrices((3,), 65) / 8
+    x[1, 3] = x[1, 5] + 1e-11 * x[1, 4]
+    x[2, 0, 0] = np.inf
+    compiled = ms.jit(cofactors, fullgraph=True)
+    wanted, found = cofactors_eval(x), compiled(Tensor(x)).asnumpy()
+    assert all(kernel.recipe[:2] == ("library", "lapack") for kernel in compiled.kernels())
+    assert np.isnan(found[2]).all() and np.isfinite(found[:2]).all()
+    for f, w in zip(found[:2], wanted):
+        np.testing.assert_allclose(f, w, atol=1e-7 * abs(w).max())

@@ -6,6 +6,7 @@
     inverse      out = x^-1                           getrf, getri
     determinant  out = det(x)                         getrf
     logarithm    sign and logarithm of det(x)         getrf
+    cofactors    out = det(x) x^-T                    getrf, getri; gesdd, gemm where x is singular, or nearly so
 
 LAPACK goes through columns, so a matrix of ours is its transpose there. For an inverse and a determinant that is the same; of
 x^T = P L U our rows hold U^T and L^T, and a system is solved by U^T, then L^T, then the exchanges of rows backward.
@@ -16,16 +17,18 @@ from typing import Any
 from ...common.dtype import dtype as to_dtype, float64, int32, int64
 from ...common.errors import ValueRangeError
 from ..target import current
-from .blas import LARGEST, NO_TRANS, ROW_MAJOR, TRANS, blas_width, find_blas
+from .blas import LARGEST, NO_TRANS, ROW_MAJOR, TRANS, blas_width, find_blas, write_gemm
 from .native import F64, I32, I64, PTR, VOID, Value, compute_type, kernel_of, kernel_writer
 from .scratch import borrow, give_back
 
 LETTERS = {"float32": "s", "float64": "d"}
 LEFT, UPPER, LOWER, NON_UNIT, UNIT = 141, 121, 122, 131, 132                   # the numbers of cblas.h
-UPPER_LETTER = 85                                        # "U": the triangle that rows see as the lower one
+UPPER_LETTER, ALL_LETTER = 85, 65                        # "U": the triangle that rows see as the lower one; "A": whole u and v
 SINGULAR, INDEFINITE = "Singular matrix", "Matrix is not positive definite"    # as NumPy says it
-FUNCTIONS = ("potrf_", "getrf_", "getri_")
+UNFOUND = "SVD did not converge"
+FUNCTIONS = ("potrf_", "getrf_", "getri_", "gesdd_")
 BLOCK = 64                                               # columns that getri turns at a time
+CONDITION = 2.0 ** 26                                    # beyond, an inverse in double has lost half of its digits
 LEAST = 1e-250                                           # products of a diagonal between this and 1 / this have lost nothing
 
 
@@ -33,16 +36,17 @@ def lapack_kernel(kind, dtype, target=None, **facts):
     """The kernel of one of KINDS for float32 or float64; None for other dtypes, and where there is no LAPACK.
 
     args : triangular, solve [a, b, out, n, k, step_a, step_b]; a step is 1, or 0 where the stack has one matrix for all
-           cholesky, inverse, determinant [x, out, n]           logarithm [x, signs, logarithms, n]
+           cholesky, inverse, determinant, cofactors [x, out, n]          logarithm [x, signs, logarithms, n]
     [begin, end) : the stack
     facts        : of triangular: lower, transpose, unit
-    errors       : ValueRangeError for a singular or indefinite matrix
+    errors       : ValueRangeError for a singular or indefinite matrix, or singular values that are not found
     """
     if not has_lapack(dtype):
         return None
-    name = {"triangular": "solve_triangular", "logarithm": "slogdet", "determinant": "det"}.get(kind, kind)
+    name = {"triangular": "solve_triangular", "logarithm": "slogdet", "determinant": "det", "cofactors": "det"}.get(kind, kind)
     flags = tuple(bool(facts[flag]) for flag in ("lower", "transpose", "unit")) if kind == "triangular" else ()
-    wrong = partial(ValueRangeError, f"{name}: {INDEFINITE if kind == 'cholesky' else SINGULAR}")
+    text = {"cholesky": INDEFINITE, "cofactors": UNFOUND}.get(kind, SINGULAR)
+    wrong = partial(ValueRangeError, f"{name}: {text}")
     return kernel_of(KINDS[kind], to_dtype(dtype), *flags, target=target or current(), given=blas_width(),
                      errors=(f"{name}: out of memory for a working copy", f"{name}: too many columns for this LAPACK", wrong))
 
@@ -59,10 +63,12 @@ class Library:
     def __init__(self, f, dtype, n, work=None):
         self.f, self.dtype, self.letter, self.n = f, dtype, LETTERS[dtype.name], n
         self.integer, self.whole = (int32, I32) if blas_width() == 32 else (int64, I64)
-        self.words = f.room(self.integer, 4)             # what Fortran takes by address: info, n, elements of the work, "U"
+        self.words = f.room(self.integer, 6)             # by address: info, n, elements of the work, "U", "A", those of gesdd
         self.set(1, n)
         self.set(2, n * BLOCK)
         self.set(3, f.number(I64, UPPER_LETTER))
+        self.set(4, f.number(I64, ALL_LETTER))
+        self.set(5, 4 * n * n + n * (BLOCK + 7))
         if work is not None:
             self.pivots: Any = f.array(self.integer, work)
             self.work = work + n * 8
@@ -222,8 +228,7 @@ def _diagonal(f, dtype, results):
         factor = f.array(dtype, memory)
 
         def number(j):
-            value = factor[j * (n + 1)]
-            return value if dtype is float64 else Value(f, f.builder.fpext(value.ir, F64))
+            return _double(f, dtype, factor[j * (n + 1)])
         yield i, n, number, sign, zero.get().differs(0)
     give_back(f, memory)
 
@@ -246,6 +251,10 @@ def _logarithms(f, n, number):
     return total
 
 
+def _double(f, dtype, value):
+    return value if dtype is float64 else Value(f, f.builder.fpext(value.ir, F64))
+
+
 def _stored(f, dtype, array, i, value):
     array[i] = value if dtype is float64 else Value(f, f.builder.fptrunc(value.ir, compute_type(dtype)))
 
@@ -265,21 +274,117 @@ def write_logarithm(f, dtype):
                 _stored(f, dtype, logs, i, _logarithms(f, n, number).get())
 
 
+def _product(f, n, number, sign):
+    """The product of the diagonal in double, as a Variable; where one on the way is very large or small, by logarithms."""
+    found, lost = f.variable(F64, sign.get()), f.variable(I64, 0)
+    with f.loop(0, n) as j:
+        found.set(found.get() * number(j))
+        size = _magnitude(f, found.get())
+        lost.set(f.select((size > LEAST) & (size < 1 / LEAST), lost.get(), 1))
+    with f.when(lost.get().differs(0)):
+        _turn(f, n, number, sign)
+        found.set(sign.get() * f.call(f.module.external("exp", F64, [F64]), _logarithms(f, n, number).get()))
+    return found
+
+
 @kernel_writer(lambda dtype: f"determinant_{dtype.short}")
 def write_determinant(f, dtype):
-    """The kernel: the product of the diagonal in double; where one on the way is very large or small, by logarithms."""
+    """The kernel."""
     out = f.array(dtype, f.arg(1))
     for i, n, number, sign, singular in _diagonal(f, dtype, 1):
-        found, lost = f.variable(F64, sign.get()), f.variable(I64, 0)
-        with f.loop(0, n) as j:
-            found.set(found.get() * number(j))
-            size = _magnitude(f, found.get())
-            lost.set(f.select((size > LEAST) & (size < 1 / LEAST), lost.get(), 1))
-        with f.when(lost.get().differs(0)):
-            _turn(f, n, number, sign)
-            found.set(sign.get() * f.call(f.module.external("exp", F64, [F64]), _logarithms(f, n, number).get()))
-        _stored(f, dtype, out, i, f.select(singular, 0.0, found.get()))
+        _stored(f, dtype, out, i, f.select(singular, 0.0, _product(f, n, number, sign).get()))
+
+
+def _exchanges(f, library, n):
+    """The sign of the exchanges of rows, as a Variable."""
+    sign = f.variable(F64, 1.0)
+    with f.loop(0, n) as j, f.when(library.pivot(j).differs(j)):
+        sign.set(-sign.get())
+    return sign
+
+
+def _largest_row(f, n, matrix):
+    """(the largest sum of a row's magnitudes, the sum of all) of an Array [n, n] of doubles, as Variables."""
+    largest, total = f.variable(F64, 0.0), f.variable(F64, 0.0)
+    with f.loop(0, n) as r:
+        line = f.variable(F64, 0.0)
+        with f.loop(0, n) as c:
+            line.set(line.get() + _magnitude(f, matrix[r * n + c]))
+        largest.set(f.select(line.get() > largest.get(), line.get(), largest.get()))
+        total.set(total.get() + line.get())
+    return largest, total
+
+
+def _by_singular_values(f, dtype, library, n, come, go, memory):
+    """go = sign(det u v) v diag(the product of the other singular values) u^T of the matrix come = v s u^T; `memory` is given back
+    where they are not found."""
+    size = n * n * 8
+    a = borrow(f, 7 * size + n * (BLOCK + 16) * 8)
+    with f.when(a.equals(0)):
+        give_back(f, memory)
+        f.give(1)
+    u, v, s = a + size, a + size * 2, a + size * 3
+    work, whole = s + n * 8, s + n * 8 + size * 4 + n * (BLOCK + 7) * 8
+    copied, left, values = f.array(float64, a), f.array(float64, u), f.array(float64, s)
+    with f.loop(0, n * n) as j:
+        copied[j] = _double(f, dtype, come[j])
+    rows, letter, length = library.words.at(1).address, library.words.at(4).address, library.words.at(5).address
+    with f.when(library.call("gesdd_", letter, rows, rows, a, rows, s, u, rows, v, rows, work, length, whole)):
+        give_back(f, a)
+        give_back(f, memory)
+        f.give(3)
+    sign = f.variable(F64, 1.0)
+    for orthogonal in (u, v):
+        f.copy(a, orthogonal, size)
+        library.factors(a)
+        turns = _exchanges(f, library, n)
+        _turn(f, n, lambda j: copied[j * (n + 1)], turns)
+        sign.set(sign.get() * turns.get())
+    with f.loop(0, n) as i:
+        others = f.variable(F64, sign.get())
+        with f.loop(0, n) as j, f.when(j.differs(i)):
+            others.set(others.get() * values[j])
+        with f.loop(0, n) as c:
+            left[i * n + c] = left[i * n + c] * others.get()
+    f.call(write_gemm(f.module, float64), 0, 0, n, n, n, v, n, u, n, 0, a, n)
+    with f.loop(0, n * n) as j:
+        _stored(f, dtype, go, j, copied[j])
+    give_back(f, a)
+
+
+@kernel_writer(lambda dtype: f"cofactors_{dtype.short}")
+def write_cofactors(f, dtype):
+    """The kernel, in double: half of its digits are enough for float32. NaN for a matrix with an element that is not finite."""
+    x, out = f.arg(0), f.arg(1)
+    n, nbytes = _matrices(f, dtype, 2)
+    with f.when(n > 0):
+        size = n * n * 8
+        memory = _borrowed(f, size + n * 8 + n * BLOCK * 8)
+        library, here = Library(f, float64, n, memory + size), f.array(float64, memory)
+        rows, length = library.words.at(1).address, library.words.at(2).address
+        with f.loop(f.begin, f.end) as i:
+            come, go = f.array(dtype, x + i * nbytes), f.array(dtype, out + i * nbytes)
+            with f.loop(0, n * n) as j:
+                here[j] = _double(f, dtype, come[j])
+            largest, total = _largest_row(f, n, here)
+            with f.choose(total.get() < float("inf")) as (then, other):
+                with other, f.loop(0, n * n) as j:
+                    _stored(f, dtype, go, j, f.number(F64, float("nan")))
+                with then:
+                    lost, found = f.variable(I64, 0), f.variable(F64, 0.0)
+                    lost.set(f.convert(library.factors(memory), I64))
+                    with f.when(lost.get().equals(0)):
+                        found.set(_product(f, n, lambda j: here[j * (n + 1)], _exchanges(f, library, n)).get())
+                        library.call("getri_", rows, memory, rows, library.pivots.address, library.work, length)
+                        of_inverse, _ = _largest_row(f, n, here)
+                        lost.set(f.select(largest.get() * of_inverse.get() < CONDITION, f.number(I64, 0), f.number(I64, 1)))
+                    with f.choose(lost.get().equals(0)) as (regular, nearly_singular):
+                        with regular, f.loop(0, n) as r, f.loop(0, n) as c:
+                            _stored(f, dtype, go, r * n + c, found.get() * here[c * n + r])
+                        with nearly_singular:
+                            _by_singular_values(f, dtype, library, n, come, go, memory)
+        give_back(f, memory)
 
 
 KINDS = {"triangular": write_triangular, "solve": write_solve, "inverse": write_inverse, "cholesky": write_cholesky,
-         "determinant": write_determinant, "logarithm": write_logarithm}
+         "determinant": write_determinant, "logarithm": write_logarithm, "cofactors": write_cofactors}
