@@ -316,7 +316,7 @@ def _largest_row(f, n, matrix):
 
 
 def _by_singular_values(f, dtype, library, n, come, go, memory):
-    """go = sign(det u v) v diag(the product of the other singular values) u^T of the matrix come = v s u^T; `memory` is given back
+    """go = sign(det u v) v diag(the products of the other singular values) u^T for come = v s u^T; `memory` is given back
     where they are not found."""
     size = n * n * 8
     a = borrow(f, 7 * size + n * (BLOCK + 16) * 8)
