@@ -248,6 +248,16 @@ class Derivative:
         return with_sizes(self.graph, dict(zip(self.symbols, sizes)), whole=False)
 
 
+class _Size:
+    """Stands in a key where a size was taken out: None, and all that a user can write, means something else there."""
+
+    def __repr__(self):
+        return "<size>"
+
+
+SIZE = _Size()
+
+
 class Opening:
     """A walk over arguments that takes the sizes out, or puts others in their places: `taken` are those that it met.
 
@@ -258,7 +268,7 @@ class Opening:
         self.given, self.taken = given, []
 
     def __call__(self, value, least=2):
-        """A value with what is given, or None, for each int in it that may be a size: those from `least` on."""
+        """A value with what is given, or SIZE, for each int in it that may be a size: those from `least` on."""
         if type(value) in (tuple, list):
             return type(value)([self(part, least) for part in value])
         if isinstance(value, AbstractTensor):
@@ -266,7 +276,7 @@ class Opening:
         if type(value) is not int or value < least:
             return value
         self.taken.append(value)
-        return None if self.given is None else next(self.given)
+        return SIZE if self.given is None else next(self.given)
 
 
 def derivative_for(operation, wrt):

@@ -30,6 +30,7 @@ def distances(x, y, p):
 
 IDS = np.array([1, 0, 1, 3, 3])
 LIMITS = np.finfo(np.float32)
+TRAPEZOID = np.trapezoid if hasattr(np, "trapezoid") else np.trapz         # NumPy 1
 CASES = {
     "atleast_1d": (lambda x: ops.atleast_1d(x), np.atleast_1d, [f()]),
     "atleast_2d": (lambda x: ops.atleast_2d(x), np.atleast_2d, [f(3)]),
@@ -60,8 +61,8 @@ CASES = {
     "cdist 3": (lambda x, y: ops.cdist(x, y, 3.0), lambda x, y: distances(x, y, 3), [f(4, 3), f(5, 3)]),
     "dist": (ops.dist, lambda x, y: np.linalg.norm(x - y), [f(4), f(4)]),
     "vander": (lambda x: ops.vander(x, 3), lambda x: np.vander(x, 3), [f(4)]),
-    "trapz": (lambda y: ops.trapz(y, dx=0.5, dim=0), lambda y: np.trapezoid(y, dx=0.5, axis=0), [f(5, 2)]),
-    "trapz at": (lambda y, x: ops.trapz(y, x), lambda y, x: np.trapezoid(y, x), [f(2, 5), f(5)]),
+    "trapz": (lambda y: ops.trapz(y, dx=0.5, dim=0), lambda y: TRAPEZOID(y, dx=0.5, axis=0), [f(5, 2)]),
+    "trapz at": (lambda y, x: ops.trapz(y, x), lambda y, x: TRAPEZOID(y, x), [f(2, 5), f(5)]),
     "matrix_band_part": (lambda x: ops.matrix_band_part(x, 1, -1), lambda x: np.triu(x, -1), [f(2, 4, 3)]),
     "matrix_band_part both": (lambda x: ops.matrix_band_part(x, 0, 1), lambda x: np.tril(np.triu(x), 1), [f(4, 4)]),
     "matrix_diag": (ops.matrix_diag, lambda x: x[..., None] * np.eye(3, dtype=x.dtype), [f(2, 3)]),

@@ -313,3 +313,11 @@ def test_a_program_that_runs_again_has_derivatives_of_its_own(at_once):
     finally:
         config.set(repeatable=before)
     assert not operation._families
+
+
+def test_a_size_that_is_taken_out_of_a_call_is_no_none():
+    """x[None] and x[9] are calls of two families."""
+    for rows in range(10, 17):
+        x = Tensor(np.arange(rows * 4.0).reshape(rows, 4).astype(np.float32))
+        for index in (None, 9, (None, slice(None), 3), (9,), None, 9):
+            np.testing.assert_array_equal(x[index].asnumpy(), x.asnumpy()[index])
