@@ -120,6 +120,22 @@ def test_drawn_classes_lie_in_range_and_do_not_repeat(way):
         ops.uniform_candidate_sampler(labels, 1, 6, True, 5)
 
 
+@pytest.mark.parametrize("unique", [True, False])
+def test_drawn_classes_are_no_true_ones_where_hits_are_removed(way, unique):
+    labels = Tensor(np.array([[1, 3], [3, 6]]))
+    sample = way(lambda x: ops.uniform_candidate_sampler(x, 2, 4, unique, 8, 0, True))
+    seen = []
+    for _ in range(30):
+        drawn, expected, each = sample(labels)
+        seen.append(drawn.asnumpy().tolist())
+        assert not unique or len(set(seen[-1])) == 4
+    assert {k for row in seen for k in row} == {0, 2, 4, 5, 7}
+    np.testing.assert_allclose(expected.asnumpy(), np.full((2, 2), 0.8), rtol=1e-6)
+    np.testing.assert_allclose(each.asnumpy(), [0.8] * 4, rtol=1e-6)
+    drawn, _, each = way(lambda x: ops.uniform_candidate_sampler(x, 2, 6, True, 8, 0, True))(labels)   # one more than the others
+    assert {0, 2, 4, 5, 7} < set(drawn.asnumpy().tolist()) and each.asnumpy().tolist() == [1.0] * 6
+
+
 def test_the_sampled_softmax_of_all_classes_is_the_softmax(way):
     weights, bias, x = (Tensor(draw.rand(*s).astype(np.float32)) for s in ((5, 4), (5,), (3, 4)))
     labels = Tensor(np.array([0, 4, 2]))
