@@ -10,12 +10,12 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
-from .arithmetic import floor, maximum, minimum
+from .arithmetic import floor, minimum
 from .basic import reduce_sum, reshape
 from .creation import arange, full, zeros
 from .define import as_operand, cast_to, dtype_of
 from .elementary import exp, log
-from .logic import equal
+from .logic import equal, greater, where
 from .lookup import gather
 from .random import randint, randperm, uniform
 from .reduction import reduce_any
@@ -60,7 +60,8 @@ def _apart_from(true_classes, num_sampled, unique, range_max, seed):
     """uniform_candidate_sampler's results for a draw among the classes that are not true ones."""
     classes = cast_to(arange(range_max), dtype_of(true_classes))
     hit = reduce_any(equal(reshape(true_classes, shape=(-1, 1)), classes), axis=0, keepdims=False)
-    others = maximum(range_max - reduce_sum(cast_to(hit, dt.float32), axis=None, keepdims=False), 1.0)
+    others = range_max - reduce_sum(cast_to(hit, dt.float32), axis=None, keepdims=False)
+    others = where(greater(others, 0.0), others, float(range_max))                  # all are true ones: a draw among all
     if unique:                                    # keys of true classes are below all others
         keys = uniform((range_max,), 0.0, 1.0, seed or None, dt.float64) - cast_to(hit, dt.float64) * 2.0
         drawn = topk(keys, num_sampled)[1]

@@ -136,6 +136,13 @@ def test_drawn_classes_are_no_true_ones_where_hits_are_removed(way, unique):
     assert {0, 2, 4, 5, 7} < set(drawn.asnumpy().tolist()) and each.asnumpy().tolist() == [1.0] * 6
 
 
+@pytest.mark.parametrize("unique", [True, False])
+def test_where_all_classes_are_true_ones_the_draw_is_among_all(way, unique):
+    sample = way(lambda x: ops.uniform_candidate_sampler(x, 2, 1, unique, 2, 0, True))
+    drawn = [sample(Tensor(np.array([[0, 1]]))) for _ in range(40)]
+    assert {int(d[0]) for d, _, _ in drawn} == {0, 1} and all(float(e[0]) == 0.5 for _, _, e in drawn)
+
+
 def test_the_sampled_softmax_of_all_classes_is_the_softmax(way):
     weights, bias, x = (Tensor(draw.rand(*s).astype(np.float32)) for s in ((5, 4), (5,), (3, 4)))
     labels = Tensor(np.array([0, 4, 2]))
