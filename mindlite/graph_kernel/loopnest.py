@@ -54,6 +54,7 @@ def _compose(graph, target):
         raise CannotFuse("the results do not share their outer axis")
     values = [cast(composer.element(node, 0, indices), node.abstract.dtype)
               for node, (indices, _) in zip(graph.outputs, loops)]
+    _refuse_sums_compared_with_their_like(graph, composer.memo)
     values, subscripts, loops = settled(values, [i for i, _ in loops], [kept for _, kept in loops], composer.notes,
                                         composer.indices, target.fewest_rows)
     offsets = _Offsets(values, composer.indices, target, outputs=[node.abstract for node in graph.outputs], loops=loops)
@@ -62,6 +63,29 @@ def _compose(graph, target):
         operand = Operand(f"out{number}" if len(values) > 1 else "out", node.abstract)
         outputs.append(Output(operand, kept, offsets.linear(operand, subscript), value))
     return _collapse(graph.name, target, composer, offsets, outputs)
+
+
+JUMPS = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "fmod", "remainder"}    # and what is no float
+
+
+def _refuse_sums_compared_with_their_like(graph, memo):
+    """In another loop a sum of floats is added up in another order, and its last bit may differ: where the loops of a nest would
+    compute one twice, nothing that a bit decides may depend on it. `sums == max(sums)` would be False everywhere.
+
+    memo : of the _Composer that has made the values of the graph
+    """
+    found: dict = {}
+    for (node, _, _), (value, _) in memo.items():
+        found.setdefault(node, []).append(value)
+    uncertain = set()
+    for node in graph.nodes:
+        depends = not uncertain.isdisjoint(node.args)
+        if depends and (node.fn.name in JUMPS or getattr(node.abstract, "dtype", dt.float32).kind in "biu"):
+            raise CannotFuse("what decides a comparison would be added up twice, in another order")
+        values = found.get(id(node), ())
+        if depends or len(values) > 1 and any(isinstance(e, Reduce) and e.fields[0] in ("sum", "prod") and e.dtype.kind == "f"
+                                              for e in walk(values[:1])):
+            uncertain.add(node)
 
 
 def _share_memory(nest, in_place):
