@@ -26,6 +26,7 @@ from typing import Any
 
 from .. import nn, ops
 from ..common.records import dataclass
+from ..common.syntax import syntax_tree
 from .flatten import Names, names_in
 from .node import Block, Node
 from .reader import _MISSING, global_of
@@ -283,7 +284,7 @@ class Source:
 
     def network(self) -> Any:
         """A Cell of the text's class, with the attributes of the original network."""
-        module = ast.parse(self.text)
+        module = syntax_tree(self.text)
         module.body = [part for part in module.body if isinstance(part, (ast.FunctionDef, ast.ClassDef))]
         namespace = {**self.namespace, "__name__": f"mindlite_rewritten.{self.name}", "__builtins__": builtins}
         exec(compile(module, _file(self.name, self.text), "exec"), namespace)

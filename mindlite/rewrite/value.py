@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from ..common.errors import ArgumentError, ValueRangeError
+from ..common.syntax import syntax_tree
 
 PLAIN = (type(None), int, float, str, bool)
 
@@ -134,9 +135,12 @@ def expression_of(value: ScopedValue | str) -> ast.expr:
             return ast.Constant(value.value)
     check("a value", value, (ScopedValue, str))
     try:
-        return ast.parse(str(value), mode="eval").body
+        body = syntax_tree(str(value).strip()).body
     except SyntaxError:
-        raise ValueRangeError(f"rewrite: {str(value)!r} is not the name of a variable") from None
+        body = []
+    if len(body) != 1 or not isinstance(body[0], ast.Expr):
+        raise ValueRangeError(f"rewrite: {str(value)!r} is not the name of a variable")
+    return body[0].value
 
 
 def dotted(tree: ast.expr) -> str | None:

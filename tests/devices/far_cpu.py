@@ -181,7 +181,7 @@ class FarTarget(CPU_TARGET):
         return self.made[id(kernel)][0]
 
     def write(self, nest):
-        assert nest.target is self
+        assert nest.target == self
         self.chosen["written"] += 1
         return super().write(nest)
 
