@@ -8,7 +8,8 @@ from mindlite import Tensor, ops
 LARGEST = {
     "of columns": lambda x: ops.abs(x).sum(0).max(), "of rows": lambda x: (x * x).sum(1).max(),
     "norm of order 1": lambda x: ops.matrix_norm(x, 1), "smallest of columns": lambda x: (x @ x.T).sum(0).min(),
-    "of deviations": lambda x: ops.std(x, 0).max(), "of means, in pairs": lambda x: ops.amax(x.mean(0)[:, None] - x.mean(0)[None]),
+    "of deviations": lambda x: ops.std(x, 0).max(),
+    "of means, in pairs": lambda x: ops.amax(x.mean(0)[:, None] - x.mean(0)[None]),
 }
 
 
