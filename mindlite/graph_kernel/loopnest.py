@@ -77,7 +77,7 @@ def _refuse_sums_compared_with_their_like(graph, memo):
     found: dict = {}
     for (node, _, _), (value, _) in memo.items():
         found.setdefault(node, []).append(value)
-    uncertain = set()
+    uncertain: set = set()
     for node in graph.nodes:
         depends = not uncertain.isdisjoint(node.args)
         if depends and (node.fn.name in JUMPS or getattr(node.abstract, "dtype", dt.float32).kind in "biu"):
