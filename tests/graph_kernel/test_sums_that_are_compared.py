@@ -34,3 +34,14 @@ def test_as_many_are_the_largest_as_python_counts():
     for rows in range(2, 60):
         counts = compiled(Tensor(draw.standard_normal((rows, 3)).astype(np.float32)))
         assert [int(n) for n in counts] == [1, 1]
+
+
+def test_the_largest_of_some_sums_is_one_of_them():
+    def both(x):
+        sums = ops.abs(x).sum(0)
+        return sums, sums.max(), sums.min()
+    compiled, draw = ms.jit(both, fullgraph=True, dynamic=1), np.random.default_rng(7)
+    for rows in range(2, 60):
+        for columns in (1, 2, 3, 7):
+            sums, *found = compiled(Tensor(draw.standard_normal((rows, columns)).astype(np.float32)))
+            assert all(one.asnumpy() in sums.asnumpy() for one in found)
