@@ -66,7 +66,6 @@ def _compose(graph, target):
 
 
 JUMPS = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "fmod", "remainder"}    # and what is no float
-CHOICES = {"reduce_max", "reduce_min"}                    # another kernel may ask which of the sums it was
 
 
 def _refuse_sums_compared_with_their_like(graph, memo):
@@ -81,7 +80,7 @@ def _refuse_sums_compared_with_their_like(graph, memo):
     uncertain: set = set()
     for node in graph.nodes:
         depends = not uncertain.isdisjoint(node.args)
-        if depends and (node.fn.name in JUMPS | CHOICES or getattr(node.abstract, "dtype", dt.float32).kind in "biu"):
+        if depends and (node.fn.name in JUMPS or getattr(node.abstract, "dtype", dt.float32).kind in "biu"):
             raise CannotFuse("what decides a comparison would be added up twice, in another order")
         values = found.get(id(node), ())
         if depends or len(values) > 1 and any(isinstance(e, Reduce) and e.fields[0] in ("sum", "prod") and e.dtype.kind == "f"

@@ -38,7 +38,7 @@ def array(*shape, seed=0):
 def same(a, b):
     if isinstance(a, Tensor):
         assert isinstance(b, Tensor) and a.dtype is b.dtype
-        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-5)
     elif isinstance(a, (tuple, list)):
         assert type(a) is type(b) and len(a) == len(b)
         for x, y in zip(a, b):
