@@ -364,7 +364,6 @@ def frame_location(frame: Any) -> Location:
     """The Location of the expression that `frame` is evaluating."""
     code = frame.f_code
     spot = Location(code.co_filename, frame.f_lineno, scope=scope_of(frame))
-    iterates = opname[code.co_code[frame.f_lasti]] in ("GET_ITER", "FOR_ITER")
     if sys.version_info >= (3, 11):
         positions = next((p for i, p in enumerate(code.co_positions()) if i == frame.f_lasti // 2), None)
         if positions and positions[2] is not None:
@@ -373,11 +372,16 @@ def frame_location(frame: Any) -> Location:
             raw = text.encode()
             if raw[col:].startswith((b"if ", b"elif ", b"while ", b"assert ", b"for ")):     # 3.11, 3.12: the whole statement
                 return _only_expression_on(spot)
-            if raw[col:col + 1] in b"[{(" and end_line == line and iterates:
+            if raw[col:].startswith((b"[", b"{", b"(")) and end_line == line and _iterates(frame):
                 col, end_col = _iterated(raw, col, end_col)              # 3.11, 3.12: the whole comprehension
             return Location(code.co_filename, line, len(raw[:col].decode(errors="replace")), end_line,
                             len(raw[:end_col].decode(errors="replace")) if end_line == line else end_col, spot.scope)
-    return _only_expression_on(spot, iterates)
+    return _only_expression_on(spot, _iterates(frame))
+
+
+def _iterates(frame: Any) -> bool:
+    """True for a frame that asks for an iterator, or for its next item."""
+    return opname[frame.f_code.co_code[frame.f_lasti]] in ("GET_ITER", "FOR_ITER")
 
 
 def _iterated(raw: bytes, col: int, end_col: int) -> tuple[int, int]:

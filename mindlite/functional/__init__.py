@@ -26,4 +26,4 @@ for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacre
     setattr(ops, getattr(_made, "__name__"), _made)
 
 gc.collect()
-gc.freeze()                                      # what was loaded stays; a collection of the oldest objects walks past it
+gc.freeze()        # what is there now stays: a collection of the oldest objects walks past it. gc.unfreeze() takes it back

@@ -71,9 +71,8 @@ def call_and_learn(entry, *given, **named):
     if sharded.calls and sharded.is_among(given):
         made = sharded.call_again(entry, given, named)
         return sharded.call_function(entry, given, named) if made is None else interpreter.entered(*made)
-    try:
-        signature = Signature(given, named)
-    except (Unplanned, DeviceError):
+    signature = signature_of(given, named)
+    if signature is None:
         return entry.function(*given, **named)
     key = (signature.count, *signature.kept[:signature.named], signature.mask, *signature.words)
     with _lock:
@@ -103,6 +102,14 @@ def call_and_learn(entry, *given, **named):
                 seen.never, seen.operation = True, None
     signature.tensors.clear()
     return out
+
+
+def signature_of(given, named):
+    """The Signature of a call; None where it can have no plan."""
+    try:
+        return Signature(given, named)
+    except (Unplanned, DeviceError):
+        return None
 
 
 def computed(operation, tensors):

@@ -12,7 +12,7 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, ops
 from mindlite.common.config import config
-from mindlite.common.errors import InternalError, OperandIndexError
+from mindlite.common.errors import InternalError, MindliteError, OperandIndexError
 from mindlite.mindir import primitive
 from mindlite.mindir.primitive import Planned
 from mindlite.ops import later
@@ -248,3 +248,9 @@ def test_a_fault_in_the_making_of_a_plan_is_not_hidden(monkeypatch):
     with pytest.raises(InternalError, match="planted"):
         for _ in range(3):
             ops.clamp(Tensor(np.ones((3, 11), np.float32)), -0.25, 0.75)
+
+
+def test_an_error_of_a_call_that_has_no_plan_came_of_nothing_else():
+    with pytest.raises(MindliteError) as caught:
+        ops.softmax(Tensor([1.0, 2.0]), object())
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
