@@ -6,7 +6,8 @@ import mindlite as ms
 from mindlite import Tensor, ops
 
 
-@pytest.mark.parametrize("make", [lambda f: f, lambda f: ms.jit(f, fullgraph=True), lambda f: ms.jit(f, fullgraph=True, dynamic=1)],
+@pytest.mark.parametrize("make", [lambda f: f, lambda f: ms.jit(f, fullgraph=True),
+                                  lambda f: ms.jit(f, fullgraph=True, dynamic=1)],
                          ids=["eager", "jit", "dynamic"])
 def test_the_vector_product_is_along_the_first_axis_of_size_three(make):
     call, draw = make(lambda x, y: ops.cross(x, y)), np.random.default_rng(2)
