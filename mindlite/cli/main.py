@@ -5,6 +5,7 @@
     python -m mindlite ir model.py step --stage fuse        python -m mindlite doctor
     python -m mindlite kernel model.py                      python -m mindlite view model.py step -o step.html
     python -m mindlite check model.py                       python -m mindlite check model.py --run --json
+    python -m mindlite simulate gpt3-175b --devices 1024    a forecast of many devices
 
 `check` reads the file and runs nothing, unless an option asks for it; its status is 1 where Python would run a part of a graph.
 Else the program runs as `__main__`; what it prints goes to stderr, so that stdout holds the answer only. Arguments after `--`
@@ -26,6 +27,7 @@ from ..debug import diff, doctor, explain, ir, kernel, memory, python, steps, vi
 from ..debug.check import check_compiled, check_file, reports_as_data, show_reports
 from ..debug.target import compiled_functions
 from ..mindspore import alias
+from .simulate import add_arguments, simulate
 
 STAGES = ("parse", "infer", "transform", "optimise", "fuse", "plan")
 LOOK = {
@@ -55,6 +57,7 @@ def parser():
     msrun.add_argument("--local_worker_num", type=int, help="how many of them on this machine: all")
     msrun.add_argument("file", help="a Python program")
     msrun.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
+    add_arguments(commands)
     check = commands.add_parser("check", help="which functions become graphs, and what of them runs in Python and why",
                                 description="Read FILE as graph mode does. Status 0: all is native; 1: it is not.")
     check.add_argument("file", help="a Python program")
@@ -87,6 +90,8 @@ def main(argv=None):
     if arguments.command == "doctor":
         sys.stdout.write(doctor())
         return 0
+    if arguments.command == "simulate":
+        return simulate(arguments)
     if not os.path.isfile(arguments.file):
         return _complain(f"there is no file {arguments.file}")
     if arguments.command == "msrun":

@@ -63,8 +63,8 @@ class Engine:
 
     # -- what an engine defines
 
-    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...]) -> Any:
-        """The elementwise fold of everybody's `array`."""
+    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False) -> Any:
+        """The elementwise fold of everybody's `array`; owned: the result may lie in its memory."""
         raise NotImplementedError
 
     def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:
@@ -143,10 +143,12 @@ class Engine:
 
     # -- collectives
 
-    def all_reduce(self, array: np.ndarray, reduction: str, group: Any) -> np.ndarray:
-        """The fold of all ranks' arrays, on each."""
+    def all_reduce(self, array: np.ndarray, reduction: str, group: Any, owned: bool = False) -> np.ndarray:
+        """The fold of all ranks' arrays, on each; owned: the result may lie in the memory of `array`."""
         ranks = self._joined("all_reduce", group, array.nbytes)
-        return self.fold(np.asarray(array, order="C"), reduction, ranks) if len(ranks) > 1 else array.copy()
+        if len(ranks) == 1:
+            return array if owned else array.copy()
+        return self.fold(np.asarray(array, order="C"), reduction, ranks, owned)
 
     def all_gather(self, array: np.ndarray, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""
@@ -312,7 +314,7 @@ class Alone(Engine):
     def __init__(self) -> None:
         super().__init__(0, 1)
 
-    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...]) -> Any:
+    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False) -> Any:
         return array.copy()
 
     def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:

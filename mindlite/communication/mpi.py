@@ -119,15 +119,15 @@ class MpiEngine(Engine):
 
     # -- what an engine defines
 
-    def fold(self, array, reduction, ranks):
+    def fold(self, array, reduction, ranks, owned=False):
         what = f"fold by {reduction} of {_kind(array)}"
         if 0 < array.nbytes <= INLINE:
             return self._agreed(ranks, what, lambda arrays: folded(list(arrays), reduction), array)
-        return self._agreed(ranks, what, lambda c: self._folded(c, array, reduction))
+        return self._agreed(ranks, what, lambda c: self._folded(c, array, reduction, owned))
 
-    def _folded(self, communicator, array, reduction):
+    def _folded(self, communicator, array, reduction, owned=False):
         narrow = array.dtype.str[1:] not in _NATIVE
-        out = array.astype(np.uint8 if array.dtype.kind == "b" else np.float32) if narrow else array.copy()
+        out = array.astype(np.uint8 if array.dtype.kind == "b" else np.float32) if narrow else array if owned else array.copy()
         operation = self._operation(reduction)
         flat = out.reshape(-1)
         step = max(1, PIECE // out.itemsize)

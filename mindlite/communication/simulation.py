@@ -119,8 +119,8 @@ class SimEngine(Engine):
         super().__init__(rank, size)
         self.room, self.numbers = room, {}
 
-    def fold(self, array, reduction, ranks):
-        arrays = self._meet(ranks, f"fold by {reduction}: {_kind(array)}", array.copy())
+    def fold(self, array, reduction, ranks, owned=False):
+        arrays = self._meet(ranks, f"fold by {reduction}: {_kind(array)}", array if owned else array.copy())
         return folded(arrays, reduction)
 
     def fold_parts(self, parts, reduction, ranks):

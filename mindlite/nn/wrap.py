@@ -18,7 +18,8 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.ranks import WORLD, engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..functional.parallel_context import ParallelMode
-from ..ops.collectives import all_reduce, broadcast_from
+from ..ops.collectives import all_reduce_coalesced, broadcast_from
+from ..parallel.buckets import PIECE
 from .cell import Cell
 from .layer.basic import Identity, positive_int
 
@@ -266,15 +267,9 @@ class DistributedGradReducer(Cell):
             return grads
         made = list(grads)
         for positions in self._pieces:
-            flat = ops.concat([grads[i].reshape(-1) for i in positions]) if len(positions) > 1 else grads[positions[0]]
-            total = all_reduce(flat, group=self.group)
-            if self.mean:
-                total = total / self.degree
-            begin = 0
-            for i in positions:
-                size = grads[i].size
-                made[i] = (total[begin:begin + size] if len(positions) > 1 else total).reshape(grads[i].shape)
-                begin += size
+            totals = all_reduce_coalesced(*[grads[i] for i in positions], group=self.group)
+            for i, total in zip(positions, totals):
+                made[i] = total / self.degree if self.mean else total
         return tuple(made)
 
 
@@ -282,9 +277,6 @@ def broadcast_parameters(network: Cell, root: int = 0) -> None:
     """Give all ranks the Parameters of rank `root`."""
     for param in network.get_parameters():
         param.set_data(broadcast_from(param, root=root))
-
-
-PIECE = 4 << 20                                  # bytes of gradients that travel together
 
 
 def _pieces(parameters: Sequence[Parameter], most: int) -> tuple[tuple[int, ...], ...]:

@@ -13,7 +13,11 @@ all_reduce is all_reduce, that of all_gather reduce_scatter. A loss that every r
 """
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
+
+import numpy as np
 
 from ..common.dim import Dim
 from ..common.errors import DTypeError, RankError, ShapeError, ValueRangeError
@@ -125,6 +129,59 @@ def _slope(x, out, change, reduction):
 @vmap_rule(all_reduce)
 def all_reduce_vmap(args, dims, size, *, reduction, group):
     return all_reduce(args[0], reduction=reduction, group=group), dims[0]
+
+
+@primitive(traits=TRAITS, prepare=_prepare)
+def all_reduce_coalesced(*xs, reduction="sum", group=WORLD):
+    """all_reduce of each of several tensors, which travel as one array: one message where there would be many.
+
+    xs      : any[...] each of one shape on all ranks, and all of one dtype       reduction, group: as of all_reduce
+    out     : a tuple like xs
+    raises  : DTypeError for different dtypes, ValueRangeError for no tensor, RankError
+    """
+
+
+@infer_rule(all_reduce_coalesced)
+def all_reduce_coalesced_infer(*xs, reduction, group):
+    if not xs:
+        raise ValueRangeError("all_reduce_coalesced: there is no tensor")
+    if any(x.dtype != xs[0].dtype for x in xs):
+        raise DTypeError("all_reduce_coalesced: the tensors have different dtypes", note=", ".join(map(str, xs)))
+    return AbstractTuple(tuple([all_reduce_infer(x, reduction=reduction, group=group) for x in xs]))
+
+
+def packed(arrays):
+    """The elements of arrays of one dtype, one array behind the other."""
+    return np.concatenate([array.reshape(-1) for array in arrays])
+
+
+@eval_rule(all_reduce_coalesced)
+def all_reduce_coalesced_eval(*xs, reduction, group):
+    return _unpacked(engine().all_reduce(packed(xs), reduction, group, owned=True), [x.shape for x in xs])
+
+
+def _unpacked(flat, shapes):
+    """Arrays of these shapes in the memory of one that was packed."""
+    ends = list(itertools.accumulate(map(math.prod, shapes)))
+    return tuple([flat[end - math.prod(shape):end].reshape(shape) for end, shape in zip(ends, shapes)])
+
+
+@bprop_rule(all_reduce_coalesced)
+def all_reduce_coalesced_bprop(*xs, out, dout, reduction, group):
+    summed = all_reduce_coalesced(*dout, reduction="sum", group=group)
+    return tuple([_slope(x, y, change, reduction) for x, y, change in zip(xs, out, summed)])
+
+
+@jvp_rule(all_reduce_coalesced)
+def all_reduce_coalesced_jvp(primals, tangents, out, *, reduction, group):
+    changes = [x * 0 if change is None else _slope(x, y, change, reduction) for x, y, change in zip(primals, out, tangents)]
+    return all_reduce_coalesced(*changes, reduction="sum", group=group)
+
+
+@vmap_rule(all_reduce_coalesced)
+def all_reduce_coalesced_vmap(args, dims, size, *, reduction, group):
+    made = all_reduce_coalesced(*[batched(x, d, size) for x, d in zip(args, dims)], reduction=reduction, group=group)
+    return made, (0,) * len(args)
 
 
 # ---------------------------------------------------------------- all_gather, reduce_scatter
@@ -457,27 +514,35 @@ sbp_rule(placed, elementwise_spec, linear=[{0}])
 # ---------------------------------------------------------------- begin, finish
 
 @primitive(traits=TRAITS | {"message"})
-def begin(x, *, operator, settings):
+def begin(*xs, operator, settings):
     """Begin a collective beside the program (parallel/overlap.py writes it, into graphs of kernels). Gives what `finish` takes.
 
-    x : its operand, which may change afterwards      operator: its name      settings: its attributes
+    xs : its operands, which may change afterwards      operator: its name      settings: its attributes
     """
 
 
 @infer_rule(begin)
-def begin_infer(x, *, operator, settings):
+def begin_infer(*xs, operator, settings):
     return AbstractAny()
 
 
 @eval_rule(begin)
-def begin_eval(x, *, operator, settings):
-    run, mine = eval_rule[find_primitive(operator)], x.copy()
-    return engine().begin(lambda: run(mine, **settings))
+def begin_eval(*xs, operator, settings):
+    here, prim = engine(), find_primitive(operator)
+    if prim is all_reduce_coalesced or prim is all_reduce:               # the copy is that in which the sum is made
+        mine, shapes = packed(xs), [x.shape for x in xs]
+
+        def reduced():
+            made = _unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True), shapes)
+            return made if prim is all_reduce_coalesced else made[0]
+        return here.begin(reduced)
+    run, (x,) = eval_rule[prim], [x.copy() for x in xs]
+    return here.begin(lambda: run(x, **settings))
 
 
 @primitive(traits=TRAITS | {"message"})
 def finish(began, *, abstract):
-    """What a collective that was begun gives: a tensor of this abstract. raises : RankError"""
+    """What a collective that was begun gives: a tensor, or a tuple, of this abstract. raises : RankError"""
 
 
 @infer_rule(finish)

@@ -20,9 +20,10 @@ from ..mindir.abstract import AbstractAny, AbstractTensor
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import CNode, FuncGraph
 from ..mindir.inline import has_effect, size_edges
-from ..ops.collectives import all_gather, all_reduce, all_to_all, begin, broadcast_from, finish, reduce_scatter
+from ..ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all_to_all, begin, broadcast_from, finish,
+                               reduce_scatter)
 
-SPLIT = (all_reduce, all_gather, reduce_scatter, all_to_all, broadcast_from)
+SPLIT = (all_reduce, all_reduce_coalesced, all_gather, reduce_scatter, all_to_all, broadcast_from)
 LEAST = 1 << 16                                  # bytes of an operand that travels beside the program
 
 
@@ -33,7 +34,7 @@ def overlap(graph: FuncGraph, least: int | None = None) -> FuncGraph:
     least : bytes of the operand from which a collective is large; None: LEAST
     """
     least = LEAST if least is None else least
-    large = {node for node in graph.nodes if node.fn in SPLIT and _nbytes(node.args[0]) >= least}
+    large = {node for node in graph.nodes if node.fn in SPLIT and sum(map(_nbytes, node.args)) >= least}
     if large:
         graph.nodes[:] = _Order(graph, large).run()
         _split(graph, large)

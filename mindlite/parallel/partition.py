@@ -37,6 +37,7 @@ from ..ops.moments import reduce_logsumexp, reduce_mean, reduce_norm
 from ..ops.nn_norm import standardize
 from ..ops.sbp import index_string, same_parts, shape_of, signatures
 from .boxing import box, steps
+from .buckets import join
 from .layout import Placement
 from .search import cheapest
 
@@ -80,11 +81,13 @@ class Plan:
     results : {number: (Placement, whole shape)} of those that lie in parts
     points  : (points of this rank, of the whole program)                     seconds: the price    exact: no plan is cheaper
     parameters: {Parameter: Placement} that were chosen                       memory : bytes of Parameters on this rank
+    buckets : all_reduces of `boxings` that travel as one (parallel/buckets.py)
     """
     mesh: object
     boxings: list = field(default_factory=list)
     whole: dict = field(default_factory=dict)
     chosen: list = field(default_factory=list)
+    buckets: list = field(default_factory=list)
     results: dict = field(default_factory=dict)
     parameters: dict = field(default_factory=dict)
     memory: int = 0
@@ -102,6 +105,9 @@ class Plan:
                     entry = found.setdefault(step.operator, [0, 0])
                     entry[0] += 1
                     entry[1] += step.nbytes
+        for bucket in self.buckets:
+            found["all_reduce"][0] -= bucket.count - 1
+            found["all_reduce"][1] += bucket.nbytes - bucket.alone
         return found
 
     def report(self):
@@ -114,6 +120,7 @@ class Plan:
         for location, what, have, want, steps_ in self.boxings:
             path = ", ".join(f"{step.operator or 'local'} {step.nbytes} B" for step in steps_)
             lines.append(f"  {location or ''} {what}: {have} -> {want}  {path}")
+        lines += [f"  {bucket.count} all_reduces travel as one: {bucket.nbytes} B" for bucket in self.buckets]
         lines += [f"  {param.name} : {param.dtype.short}{list(param.shape)} lies {placement}"
                   for param, placement in self.parameters.items()]
         if self.whole:
@@ -203,7 +210,9 @@ def partition(graph, machine=None, ends=None):
         kept = {number: lying[p] for number, p in ends.updates.items() if p in lying}
         ends = Ends({**ends.lying, **lying}, {**ends.kept, **kept}, ends.free)
     plan.memory = sum(_bytes(p, ends.lying.get(p)) for p in graph.parameters if p.default is not None)
-    return _Writer(graph, mesh, chosen, plan, ends).write(), plan
+    made = _Writer(graph, mesh, chosen, plan, ends).write()
+    plan.buckets = join(made)
+    return made, plan
 
 
 def written_out(graph):

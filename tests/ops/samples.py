@@ -156,6 +156,7 @@ SAMPLES = {
     # collectives, of one rank; of more: tests/communication
     "all_reduce": [((_f(4, 3),), dict(reduction="sum")), ((_within(0.5, 2, 4),), dict(reduction="prod")),
                    ((_apart(4),), dict(reduction="max")), ((_bits(4),), dict(reduction="any"))],
+    "all_reduce_coalesced": [((_f(4, 3), _f(2)), dict(reduction="sum")), ((_apart(4), _apart(2, 3)), dict(reduction="max"))],
     "all_gather": [((_f(4, 3),), dict(axis=1)), ((_f(4),), dict(axis=0, sizes=(4,)))],
     "reduce_scatter": [((_f(4, 3),), dict(reduction="sum", axis=1)), ((_apart(4),), dict(reduction="max", axis=0))],
     "all_to_all": [((_f(4, 3),), dict(split_axis=0, gather_axis=1)), ((_f(4, 3),), dict(split_axis=1, gather_axis=1))],

@@ -114,10 +114,10 @@ def test_both_run_at_one_time(monkeypatch):
     """A collective that ends only once Python code behind it has run: were it waited for at once, it would never end."""
     reached, armed, real = [threading.Event(), threading.Event()], set(), SimEngine.fold
 
-    def held(self, array, reduction, ranks):
+    def held(self, array, reduction, ranks, *owned):
         if self.rank in armed and array.size == 400 and not reached[self.rank].wait(20):
             raise AssertionError("nothing ran beside the collective")
-        return real(self, array, reduction, ranks)
+        return real(self, array, reduction, ranks, *owned)
     monkeypatch.setattr(SimEngine, "fold", held)
 
     def run():
