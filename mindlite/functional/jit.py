@@ -101,15 +101,19 @@ class Jitted(HasPlans, Generic[P, R]):
     """
 
     def __init__(self, function, options):
-        remat = options.get("remat")
+        if hasattr(function, "__name__"):
+            functools.update_wrapper(self, function, updated=())
+        self.__wrapped__ = function
+        self.set_options(options)
+
+    def set_options(self, options: dict[str, Any]) -> None:
+        """Compile with these options from now on; what was compiled before is dropped."""
+        function, remat = self.__wrapped__, options.get("remat")
         self.options, self.inside = options, Remat(function, remat) if remat else function
         with Stage("jit", user_location):
             self.compiled = JitFunction(self.inside, name=name_of(function),
                                         **{k: v for k, v in options.items() if k != "remat"})
         self.plans = self.compiled.plans
-        if hasattr(function, "__name__"):
-            functools.update_wrapper(self, function, updated=())
-        self.__wrapped__ = function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if is_interpreting():
@@ -254,6 +258,8 @@ def _jitted(fn, options):
         return Jitted(fn.__wrapped__, options)
     if hasattr(fn, "construct") and hasattr(fn, "__mindir__"):          # a Cell, or a class of Cells
         construct = fn.construct
+        if not isinstance(fn, type) and options["inputs"] is None:
+            options = {**options, "inputs": fn.get_inputs()}
         fn.construct = Jitted(construct.__wrapped__ if isinstance(construct, Jitted) else construct, options)
         return fn
     if not callable(fn):

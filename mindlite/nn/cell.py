@@ -27,6 +27,7 @@ from ..common.errors import ArgumentError, GradientError, HookError, MissingAttr
 from ..common.tensor import Tensor
 from ..functional.autocast import WithPolicy
 from ..functional.cell import compiled_cell, run_as_graph
+from ..functional.jit import Jitted
 from ..mindir.hooks import replaced
 from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, CustomGradient, Hooked, Recomputed
@@ -162,7 +163,8 @@ class Cell(States, ParallelSettings):
         return cast(param, dtype=self._dst_type)
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Declare the inputs for graph mode: Tensors whose shape may hold None or Symbols, by position or by name."""
+        """Declare the inputs of the compiled Cell (graph mode, `jit`): Tensors whose shape may hold None or Symbols, by position
+        or by name."""
         if inputs and kwargs:
             raise ArgumentError("set_inputs: takes inputs by position or by name, not both")
         if kwargs:
@@ -172,6 +174,8 @@ class Cell(States, ParallelSettings):
                 raise ArgumentError(f"set_inputs: construct has no argument named {unknown[0]!r}", note=str(names))
             inputs = tuple(kwargs.get(name) for name in names[:max(map(names.index, kwargs)) + 1])
         self._inputs = inputs
+        if isinstance(self.construct, Jitted):
+            self.construct.set_options({**self.construct.options, "inputs": inputs})
 
     def set_jit_config(self, jit_config: Any) -> None:
         """How graph mode compiles this Cell: a JitConfig."""

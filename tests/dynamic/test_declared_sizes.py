@@ -44,6 +44,33 @@ def test_sizes_that_a_symbol_allows_are_one_compile_and_others_an_error():
     assert len(function.variants) == 1
 
 
+class Jitted(Net):
+    @ms.jit
+    def construct(self, x):
+        return ops.tanh(x) * 2
+
+
+@pytest.mark.parametrize("made", [Jitted, lambda: ms.jit(Net())], ids=["decorated construct", "jit of a Cell"])
+def test_set_inputs_declares_the_sizes_of_a_construct_that_is_compiled_in_pynative_mode(made):
+    net = made()
+    assert net(x_of(9, 2)).shape == (9, 2)                       # before anything was declared
+    net.set_inputs(ms.Tensor(shape=[ms.Symbol(max=4), 2], dtype=ms.float32))
+    for rows in (1, 3, 4):
+        assert net(x_of(rows, 2)).shape == (rows, 2)
+    assert len(net.construct.variants) == 1
+    with pytest.raises(ValueRangeError, match="a size is 9, and was declared as at least 1, at most 4"):
+        net(x_of(9, 2))
+
+
+def test_jit_of_a_cell_keeps_the_sizes_that_were_declared_before():
+    net = Net()
+    net.set_inputs(ms.Tensor(shape=[None, 2], dtype=ms.float32))
+    net = ms.jit(net)
+    for rows in (1, 3, 4):
+        net(x_of(rows, 2))
+    assert len(net.construct.variants) == 1
+
+
 def test_a_symbol_that_is_not_unique_may_be_another_size_on_each_axis():
     size = ms.Symbol(min=2)
     net, function = net_of(size, size)

@@ -73,7 +73,7 @@ def test_assigning_before_init_says_what_to_do():
             forgot()
     net = NeverInitialised()
     assert net.size == 3 and repr(net) == "NeverInitialised(not initialised)"
-    for use in (net.trainable_params, net.set_train, net, ms.jit(net)):
+    for use in (net.trainable_params, net.set_train, net, lambda: ms.jit(net)()):
         with pytest.raises(AttributeError, match="super.*has not been called"):
             use()
 

@@ -1,0 +1,341 @@
+"""docs/differences.md row by row: what a row says of mindlite is tried here.
+
+A row is named by its first cell, without backticks. A row without a check, and a check without a row, are errors.
+"""
+import inspect
+import pathlib
+import warnings
+
+import numpy as np
+import pytest
+
+import mindlite as ml
+import mindlite.mindspore as ms
+from mindlite.common.errors import ArgumentError, IndexRangeError, ValueRangeError
+from mindlite.mindspore import Parameter, Tensor, mint, nn, ops
+from mindlite.mindspore import numpy as mnp
+from mindlite.nn.probability import bijector, distribution
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "differences.md"
+P = ops.operations
+CHECKS = {}
+
+
+def difference(*rows):
+    """The function tries what these rows say."""
+    def keep(check):
+        CHECKS.update(dict.fromkeys(rows, check))
+        return check
+    return keep
+
+
+def rows_of_the_page():
+    """The first cells of all tables' rows, without backticks."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("|")]
+    cells = [line.replace("\\|", "/").split("|")[1].strip().replace("`", "") for line in lines]
+    return [cell for cell, below in zip(cells, cells[1:] + [""])
+            if not cell.startswith("---") and not below.startswith("---")]
+
+
+def close(value, wanted):
+    np.testing.assert_allclose(value.asnumpy() if isinstance(value, Tensor) else value, wanted, rtol=1e-5)
+
+
+def refused(error, call, *words):
+    """The call raises the error in both modes; its text has the words and this file's name."""
+    for way in (call, ml.jit(call)):
+        with pytest.raises(error) as raised:
+            way()
+        for word in (*words, "test_differences.py"):
+            assert word in str(raised.value)
+
+
+# -- numbers
+
+@difference("ops.mean, Tensor.mean of integers")
+def mean_of_integers():
+    value = ops.mean(Tensor([1, 2]))
+    assert value.dtype == ms.float32 and float(value) == float(Tensor([1, 2]).mean()) == 1.5
+
+
+@difference("ops.min, ops.max, Tensor.argmin_with_value without an axis")
+def positions_of_extrema():
+    x = Tensor([[3.0, 1.0], [5.0, 2.0]])
+    assert int(ops.min(x)[1]) == 1 and int(ops.max(x)[1]) == 2 and int(x.argmin_with_value(axis=None)[1]) == 1
+
+
+@difference("ops.aminmax with NaN")
+def aminmax_of_nan():
+    assert all(np.isnan(float(v)) for v in ops.aminmax(Tensor([1.0, np.nan])))
+
+
+@difference("ops.sign of NaN")
+def sign_of_nan():
+    assert np.isnan(float(ops.sign(Tensor(np.nan)))) and float(mint.sign(Tensor(np.nan))) == 0
+
+
+@difference("ops.full(size, 1.2)")
+def full_of_a_fraction():
+    assert ops.full((1,), 1.2).dtype == ms.float32
+    close(ops.full((1,), 1.2), [1.2])
+
+
+@difference("ops.CumulativeLogsumexp(exclusive=True)")
+def sum_of_nothing():
+    close(ops.CumulativeLogsumexp(exclusive=True)(Tensor([1.0, 2.0]), Tensor(0)), [-np.inf, 1])
+
+
+@difference("SoftmaxCrossEntropyWithLogits under grad of its labels")
+def derivatives_by_labels():
+    logits, labels = Tensor([[1.0, 2.0]]), Tensor([[0.25, 0.5]])
+    probability = np.exp([1, 2]) / np.exp([1, 2]).sum()
+    by_logits, by_labels = ml.grad(lambda a, b: ops.SoftmaxCrossEntropyWithLogits()(a, b)[0].sum(), (0, 1))(logits, labels)
+    close(by_labels, -np.log(probability)[None])
+    close(by_logits, (0.75 * probability - [0.25, 0.5])[None])
+
+
+@difference("ops.svd")
+def singular_vectors():
+    a = np.array([[3, 1], [1, 2], [0, 1]], np.float32)
+    s, u, v = ops.svd(Tensor(a))
+    np.testing.assert_allclose(u.asnumpy() * s.asnumpy() @ v.asnumpy().T, a, atol=1e-5)
+    np.testing.assert_allclose(u.asnumpy(), np.linalg.svd(a, full_matrices=False)[0], atol=1e-5)
+
+
+@difference("bicubic interpolate, Upsample, ResizeBicubic")
+def bicubic_weights():
+    line = Tensor(np.array([0, 0, 1, 0, 0], np.float32).reshape(1, 1, 1, 5))
+
+    def middle_weight(module):
+        sizes = {"size": (1, 10), "mode": "bicubic", "align_corners": False}
+        return module.interpolate(line, **sizes).asnumpy()[0, 0, 0, 4]
+    quarter = 0.25                               # places 2 +- 1/4: weight of the point at distance 1/4, formula of Keys 1981
+    weights = {a: (a + 2) * quarter ** 3 - (a + 3) * quarter ** 2 + 1 for a in (-0.5, -0.75)}
+    close(middle_weight(mint.nn.functional), weights[-0.75])
+    close(middle_weight(ml.ops), weights[-0.75])
+    close(middle_weight(ops), weights[-0.5])
+
+
+@difference("Gumbel.kl_loss")
+def divergence_of_gumbels():
+    a, b = (1.5, 2.0), (0.5, 3.0)
+    x = np.linspace(-40, 200, 400001)
+
+    def log_density(loc, scale):
+        z = (x - loc) / scale
+        return -z - np.exp(-z) - np.log(scale)
+    p, q = log_density(*a), log_density(*b)
+    integral = (np.exp(p) * (p - q)).sum() * (x[1] - x[0])
+    close(distribution.Gumbel(*a).kl_loss("Gumbel", Tensor(b[0]), Tensor(b[1])), integral)
+
+
+@difference("Categorical.log_prob of what is no class")
+def probability_of_no_class():
+    assert float(distribution.Categorical([0.5, 0.5]).log_prob(Tensor(2))) == -np.inf
+
+
+@difference("compute_kl_loss of Bayesian layers")
+def divergence_of_weights():
+    from mindlite.nn.probability import bnn_layers
+    layer = bnn_layers.DenseReparam(1, 1, has_bias=False)
+    posterior, prior = layer.weight_posterior, layer.weight_prior
+    (m, s), (n, t) = ((float(d("mean").sum()), float(d("sd").sum())) for d in (posterior, prior))
+    close(layer.compute_kl_loss(), np.log(t / s) + (s * s + (m - n) ** 2) / (2 * t * t) - 0.5)
+
+
+@difference("TransformedDistribution.cdf of a bijector that decreases")
+def probability_below():
+    down = bijector.ScalarAffine(-1.0, 0.0)
+    normal = distribution.Normal(1.0, 1.0)
+    flipped = distribution.TransformedDistribution(down, normal)              # Normal(-1, 1)
+    close(flipped.cdf(Tensor(0.0)), 0.8413447)
+
+
+@difference("seeded random numbers")
+def random_numbers():
+    def draw():
+        ms.set_seed(3)
+        return ops.uniform((4,), Tensor(0.0), Tensor(1.0), seed=5)
+    close(draw(), draw().asnumpy())
+
+
+# -- errors in place of silence
+
+@difference("a class label outside 0..C-1 that is not ignore_index")
+def labels():
+    logits = Tensor(np.zeros((2, 3), np.float32))
+    for labels in ([0, 3], [-1, 0]):
+        refused(IndexRangeError, lambda: ops.cross_entropy(logits, Tensor(labels, ms.int32)), "3" if 3 in labels else "-1")
+
+
+@difference("an index outside of its axis")
+def indices():
+    x, far = Tensor(np.zeros((2, 3), np.float32)), Tensor([5])
+    refused(IndexRangeError, lambda: ops.gather(x, far, 0), "5")
+    refused(IndexRangeError, lambda: ml.grad(lambda x: ops.gather(x, far, 0).sum())(x), "5")
+
+
+@difference("Tensor.take, numpy.take, choose")
+def take_clips():
+    x = Tensor([1.0, 2.0])
+    close(x.take(Tensor([7])), [2])
+    close(mnp.take(x, Tensor([7]), mode="clip"), [2])
+    refused(IndexRangeError, lambda: x.take(Tensor([7]), mode="raise"), "7")
+    refused(IndexRangeError, lambda: mint.take(x, Tensor([7])), "7")
+
+
+@difference("a label of the operator P.CTCLoss that is the blank")
+def blank_labels():
+    loss, logits = P.CTCLoss(), Tensor(np.zeros((4, 1, 3), np.float32))
+    refused(IndexRangeError, lambda: loss(logits, Tensor([[0, 0]]), Tensor([2], ms.int32), Tensor([4], ms.int32)), "2")
+
+
+@difference("ops.one_hot")
+def one_hot_of_no_class():
+    close(ops.one_hot(Tensor([5]), 3, Tensor(1.0), Tensor(0.0)), [[0, 0, 0]])
+    refused(IndexRangeError, lambda: mint.nn.functional.one_hot(Tensor([5]), 3), "5")
+
+
+@difference("a negative segment_id")
+def segments():
+    x = Tensor([[1.0], [2.0]])
+    close(ops.unsorted_segment_sum(x, Tensor([-1, 0]), 1), [[2]])
+    refused(IndexRangeError, lambda: ops.unsorted_segment_sum(x, Tensor([0, 1]), 1), "1")
+
+
+@difference("BCELoss of a number outside [0, 1]")
+def no_probability():
+    loss = nn.BCELoss()
+    refused(ValueRangeError, lambda: loss(Tensor([1.5]), Tensor([1.0])), "1.5")
+
+
+@difference("BatchNorm of one value for each channel")
+def variance_of_one_value():
+    net = nn.BatchNorm1d(2).set_train()
+    net(Tensor([[1.0, 2.0]]))
+    close(net.moving_variance, [0.9, 0.9])
+
+
+@difference("a list of Cells as an attribute")
+def list_of_cells():
+    class Net(nn.Cell):
+        pass
+    net = Net()
+    with pytest.warns(UserWarning, match="CellList"):
+        net.layers = [nn.ReLU()]
+
+
+@difference("float64 into a float32 layer")
+def float64_input():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert nn.Dense(2, 2)(Tensor(np.zeros((1, 2)))).dtype == ms.float64
+
+
+# -- types and texts
+
+@difference("indices of argmin, argsort, sort, topk from import mindlite")
+def dtype_of_indices():
+    x = Tensor([1.0, 2.0])
+    for module, dtype in ((ml.ops, ms.int64), (ops, ms.int32)):
+        found = module.argmin(x), module.argsort(x), module.sort(x)[1], module.topk(x, 1)[1]
+        assert {indices.dtype for indices in found} == {dtype}
+
+
+@difference("ops.assign and its kin")
+def results_of_assignments():
+    p = Parameter(Tensor([1.0]), name="p")
+    assert ops.assign(p, Tensor([2.0])) is p and ops.assign_add(p, Tensor([2.0])) is p and float(p) == 4
+
+
+@difference("x[[Tensor, 0]], a list of Tensors, slices or lists as an index")
+def list_as_an_index():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    close(x[[Tensor(1), 0]], [[3, 4], [1, 2]])
+    close(x[tuple([Tensor(1), 0])], 3)
+
+
+@difference("x[[]] += 1, a mask that is False everywhere")
+def empty_index():
+    x = Tensor([1.0, 2.0])
+    x[[]] += 1
+    x[Tensor([False, False])] = 7.0
+    close(x, [1, 2])
+
+
+@difference("RandomChoiceWithMask, UniformCandidateSampler with a seed")
+def candidates():
+    drawn = ops.uniform_candidate_sampler(Tensor([[1]], ms.int64), 1, 2, True, 3, seed=4, remove_accidental_hits=True)[0]
+    assert set(drawn.asnumpy()) == {0, 2}
+    places, chosen = P.RandomChoiceWithMask(count=1, seed=4)(Tensor([[False, True]]))
+    close(places, [[0, 1]])
+    close(chosen, [True])
+
+
+@difference("SequentialCell.append, CellList.append")
+def append():
+    for cells in (nn.SequentialCell(), nn.CellList()):
+        assert cells.append(nn.ReLU()) is cells
+
+
+@difference("Tensor.stride()")
+def stride():
+    assert Tensor(np.zeros((2, 3))).stride() == (3, 1)
+
+
+@difference("repr of Tensors, dtypes, sparse tensors")
+def texts():
+    assert repr(Tensor([1.0, 2.0], ms.float32)).splitlines()[-1].count("[1. 2.]") == 1 or "[1., 2.]" in repr(Tensor([1.0, 2.0]))
+
+
+@difference("InstanceNorm*")
+def instance_norm():
+    assert [p.name for p in nn.InstanceNorm2d(2).get_parameters()] == ["gamma", "beta"]
+
+
+# -- arguments: what a signature lacks or has in another name
+
+def arguments(function):
+    return set(inspect.signature(function).parameters)
+
+
+@difference("jit")
+def levels_of_jit():
+    parameters = inspect.signature(ms.jit).parameters
+    assert parameters["jit_level"].default is None and parameters["fullgraph"].default is None
+
+
+@difference("a size that a Symbol does not allow")
+def size_of_a_symbol():
+    net = ml.jit(nn.ReLU())
+    net.set_inputs(Tensor(shape=[ms.Symbol(max=4)], dtype=ms.float32))
+    with pytest.raises(ValueRangeError, match="a size is 5, and was declared as at least 1, at most 4"):
+        net(Tensor(np.zeros(5, np.float32)))
+
+
+MISSING = {"tensor": (lambda: ms.tensor, {"device"}), "RowTensor": (lambda: ms.RowTensor, {"shape", "row_tensor"}),
+           "ops.csr_mm": (lambda: ops.csr_mm, {"trans_a", "trans_b", "adjoint_a", "adjoint_b"}),
+           "ops.relu": (lambda: ops.relu, {"inplace"}), "nn.GraphCell": (lambda: nn.GraphCell, {"obf_random_seed"}),
+           "Tensor.init_data": (lambda: Tensor.init_data, {"slice_index", "shape", "opt_shard_group"}),
+           "Tensor.bernoulli": (lambda: Tensor.bernoulli, {"generator"}),
+           "Tensor.trace": (lambda: Tensor.trace, {"offset", "axis1", "axis2", "dtype"}),
+           "numpy.empty_like": (lambda: mnp.empty_like, {"prototype"})}
+for _name, (_function, _missing) in MISSING.items():
+    @difference(_name)
+    def lacks_arguments(function=_function, missing=_missing):
+        assert not arguments(function()) & missing
+
+
+@pytest.mark.parametrize("row", rows_of_the_page())
+def test_a_difference_is_as_the_page_says(row):
+    assert row in CHECKS, "the row has no check: write one"
+    CHECKS[row]()
+
+
+def test_every_check_belongs_to_a_row():
+    assert not set(CHECKS) - set(rows_of_the_page())
+
+
+def test_a_misuse_is_told_as_an_argument_error():
+    with pytest.raises(ArgumentError):
+        ops.relu(Tensor([1.0]), inplace=True)
