@@ -24,7 +24,7 @@ from ..mindir.inline import has_effect, size_edges
 from ..mindir.primitive import Primitive, kernel_rule
 from ..ops.basic import reshape
 from .epilogue import FINISHED
-from .loopnest import CannotFuse, build
+from .loopnest import JUMPS, CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
 from .signature import attributes_key, constant_key, keep_nest, signature
@@ -274,8 +274,8 @@ class _Clusterer:
     def goes_on(self, first, second):
         """True if `second` is elementwise work on results of `first`, all of whose results have one shape and dtype: it stands in
         the loops in which they are written, behind folds that are where they were. Beside results of other shapes, or on what
-        is no result yet, a fold may have to move."""
-        if second.shape is None:
+        is no result yet, a fold may have to move. What jumps asks whether a sum is computed twice (`build` knows)."""
+        if second.shape is None or any(m.fn.name in JUMPS for m in second.members):
             return False
         inside = {id(m) for m in first.members}
         results = {id(m): m.abstract for m in self.results_of(first.members, inside)}

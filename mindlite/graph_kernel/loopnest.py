@@ -65,7 +65,7 @@ def _compose(graph, target):
     return _collapse(graph.name, target, composer, offsets, outputs)
 
 
-JUMPS = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "fmod", "remainder"}    # and what is no float
+JUMPS = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "fmod", "remainder", "hardshrink"}     # and what is no float
 
 
 def _refuse_sums_compared_with_their_like(graph, memo):

@@ -45,3 +45,14 @@ def test_the_largest_of_some_sums_is_one_of_them():
         for columns in (1, 2, 3, 7):
             sums, *found = compiled(Tensor(draw.standard_normal((rows, columns)).astype(np.float32)))
             assert all(one.asnumpy() in sums.asnumpy() for one in found)
+
+
+@pytest.mark.parametrize("jump", ["floor", "ceil", "round", "trunc", "sign", "hardshrink"])
+def test_what_jumps_is_apart_from_sums_that_would_be_computed_twice(jump):
+    def steps(x):
+        sums = (x * x).sum(-1)
+        return getattr(ops, jump)(sums - sums.max() * 0.6)
+    compiled, draw = ms.jit(steps, fullgraph=True), np.random.default_rng(8)
+    for rows, columns in [(5, 3), (8, 9), (31, 17), (5, 64)]:
+        x = Tensor(draw.standard_normal((rows, columns)))
+        np.testing.assert_allclose(compiled(x).asnumpy(), steps(x).asnumpy(), rtol=1e-12)
