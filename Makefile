@@ -13,6 +13,7 @@
 # make fuzz    N random programs (10000) from SEED (0), in all modes; FIRST goes on where the last line of a run says;
 #              WITHOUT=nothing lets them use every construct
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
+# make fuzz-arrays N=1000 SEED=0        random functions of arrays: sizes, dtypes, selections of computed values
 # make docs   the pages of docs/ and a reference of every public name, with a search: build/docs/site
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
@@ -28,7 +29,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo demo-parallel test test-all lint docs bench bench-parallel cliffs cold peers fuzz fuzz-transforms setup clean test-gpu bench-gpu
+.PHONY: demo demo-parallel test test-all lint docs bench bench-parallel cliffs cold peers fuzz fuzz-transforms fuzz-arrays setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -106,6 +107,9 @@ fuzz: $(READY)
 
 fuzz-transforms: $(READY)
 	@$(BIN)/python tests/functional/random_transforms.py --count $(or $(N),1000) --seed $(or $(SEED),0) --first $(or $(FIRST),0)
+
+fuzz-arrays: $(READY)
+	@$(BIN)/python tests/fuzz/random_arrays.py --count $(or $(N),1000) --seed $(or $(SEED),0) --first $(or $(FIRST),0)
 
 test-gpu: $(READY)
 	@$(BIN)/python -m mindlite doctor

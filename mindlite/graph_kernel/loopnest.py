@@ -66,11 +66,13 @@ def _compose(graph, target):
 
 
 JUMPS = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", "fmod", "remainder", "hardshrink"}     # and what is no float
+CHOICES = {"reduce_max", "reduce_min"}                    # one of the sums, which may be compared with them or taken from them
 
 
 def _refuse_sums_compared_with_their_like(graph, memo):
     """In another loop a sum of floats is added up in another order, and its last bit may differ: where the loops of a nest would
-    compute one twice, nothing that a bit decides may depend on it. `sums == max(sums)` would be False everywhere.
+    compute one twice, nothing that a bit decides may depend on it. `sums == max(sums)` would be False everywhere, and
+    `sqrt(sums - min(sums))` NaN.
 
     memo : of the _Composer that has made the values of the graph
     """
@@ -80,7 +82,7 @@ def _refuse_sums_compared_with_their_like(graph, memo):
     uncertain: set = set()
     for node in graph.nodes:
         depends = not uncertain.isdisjoint(node.args)
-        if depends and (node.fn.name in JUMPS or getattr(node.abstract, "dtype", dt.float32).kind in "biu"):
+        if depends and (node.fn.name in JUMPS | CHOICES or getattr(node.abstract, "dtype", dt.float32).kind in "biu"):
             raise CannotFuse("what decides a comparison would be added up twice, in another order")
         values = found.get(id(node), ())
         if depends or len(values) > 1 and any(isinstance(e, Reduce) and e.fields[0] in ("sum", "prod") and e.dtype.kind == "f"

@@ -2,11 +2,11 @@
 
     python tests/functional/random_transforms.py --count 5000 --seed 0
 
-A program is a function of two Tensors f64[3]: control flow whose iterations depend on data, closures, lists, dicts, slices,
-assignments in place, views; one in four has Tensors whose size the data decides, and is mostly differentiated two or three
-times. A composition takes it through up to three of grad, value_and_grad, jvp, vjp, linearize, jacfwd, jacrev, vmap, recompute
-and jit, in any order. Then plain Python on tapes = the graph = eager mode = machine code; and the outermost derivative =
-differences of what is inside it, where that is smooth.
+A program is a function of two Tensors f64[n]: control flow whose iterations depend on data, closures, lists, dicts, slices,
+assignments in place, views. n is 3, in one program of four another number up to 70. One in four has Tensors whose size the data
+decides, and is mostly differentiated two or three times. A composition takes a program through up to three of grad,
+value_and_grad, jvp, vjp, linearize, jacfwd, jacrev, vmap, recompute and jit, in any order. Then plain Python on tapes = the
+graph = eager mode = machine code; and the outermost derivative = differences of what is inside it, where that is smooth.
 Everything follows from one seed.
 """
 import argparse
@@ -35,15 +35,16 @@ UNARY = ["ops.sin({a})", "ops.tanh({a})", "ops.sigmoid({a})", "{a} * 0.7 - 0.2",
 BINARY = ["{a} + {b}", "{a} * {b}", "{a} - {b} * 0.5", "ops.where({a} > {b}, {a}, {b} * 0.3)", "{a} * {b}.sum()",
           "ops.maximum({a}, {b})", "ops.matmul({a}, {b}) * {a}", "ops.stack([{a}, {b}]).mean(axis=0)",
           "{a} / (2 + {b} * {b})", "ops.matmul(ops.expand_dims({a}, 1) * {b}, {b}) * 0.3"]
+SIZES = (4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 47, 63, 65, 70)          # around the lanes of vectors, and primes
 CONDITIONS = ["{a}.sum() > {c}", "{a}[0] > {b}[1]", "({a} * {b}).sum() < {c}", "{a}.max() > {c} and {b}[0] < 2",
               "not {a}[2] < {c}"]
 
 
 class Writer:
-    """Writes a function statement by statement; names: the variables that hold Tensors f64[3]."""
+    """Writes a function statement by statement; size: how long its Tensors are; names: the variables that hold them."""
 
-    def __init__(self, rng):
-        self.rng, self.lines, self.names, self.count = rng, [], ["x", "w"], 0
+    def __init__(self, rng, size=3):
+        self.rng, self.size, self.lines, self.names, self.count = rng, size, [], ["x", "w"], 0
 
     def fresh(self, stem="v"):
         self.count += 1
@@ -94,24 +95,25 @@ class Writer:
         self.put(f"{name} = {text}", depth)
 
     def slice(self, depth, level):
-        a, b = self.pick(), self.pick()
+        a, b, n = self.pick(), self.pick(), self.size
         text = self.rng.choice([f"ops.concat([{a}[1:], {b}[:1]])", f"{a}[::2].sum() * {b}", f"{a}[1] * {b}",
-                                f"ops.concat([{a}[0:2] * 2, {b}[-1:]])", f"{a}[[2, 0, 1]] * 0.8",
-                                f"ops.gather({a}, Tensor([1, 1, 2]), 0)"])
+                                f"ops.concat([{a}[0:{n - 1}] * 2, {b}[-1:]])", f"{a}[{[n - 1, *range(n - 1)]}] * 0.8",
+                                f"ops.gather({a}, Tensor({[1, *range(1, n)]}), 0)"])
         self.put(f"{self.pick()} = {text}", depth)
 
     def in_place(self, depth, level):
         name, a = self.fresh(), self.pick()
         self.put(f"{name} = {self.pick()} * 1", depth)
-        self.put(self.rng.choice([f"{name}[1] = {a}[0] * 0.5", f"{name}[0:2] = {a}[1:] * 0.9", f"{name}[:] = {a} + 1",
+        self.put(self.rng.choice([f"{name}[1] = {a}[0] * 0.5", f"{name}[0:{self.size - 1}] = {a}[1:] * 0.9",
+                                  f"{name}[:] = {a} + 1",
                                   f"{name}[::2] = {self.number()}", f"{name}[-1] += {a}.sum() * 0.2"]), depth)
         self.names.append(name)
 
     def view(self, depth, level):
         name, view = self.fresh(), self.fresh("view")
         self.put(f"{name} = {self.pick()} * 1", depth)
-        self.put(f"{view} = " + self.rng.choice([f"{name}[1:]", f"{name}[::2]", f"{name}.reshape(3, 1)[:, 0]", f"{name}[0:2]"]),
-                 depth)
+        self.put(f"{view} = " + self.rng.choice([f"{name}[1:]", f"{name}[::2]", f"{name}.reshape({self.size}, 1)[:, 0]",
+                                                 f"{name}[0:2]"]), depth)
         if self.rng.random() < 0.4:
             self.put(f"if {self.condition()}:", depth)
             depth += 1
@@ -179,22 +181,24 @@ class Writer:
         self.names = ["t", held]
         text = self.expression()
         self.names = kept
+        rows = "ops.stack([{x}, {h}, {x} * {h}])" if self.size == 3 else "ops.expand_dims({x}, 1) * {h}"
         made = self.rng.choice(["ms.grad(lambda t: ({e}).sum())({x})", "ms.jvp(lambda t: {e}, {x}, {h})[1]",
                                 "ms.vjp(lambda t: {e}, {x})[1]({h})[0]",
-                                "ms.vmap(lambda t: ({e}).sum())(ops.stack([{x}, {h}, {x} * {h}]))"])
+                                f"ms.vmap(lambda t: ({{e}}).sum())({rows})"])
         self.put(f"{self.pick()} = {made.format(e=text, x=self.pick(), h=held)}", depth)
 
     # ------------------------------------------------------------ Tensors whose size the data decides
 
     def sized(self, depth):
-        """Statements on one variable of any length, in the end folded into a Tensor f64[3]."""
+        """Statements on one variable of any length, in the end folded into a Tensor f64[n]."""
         rng, u = self.rng, self.fresh("u")
         self.put(f"{u} = " + rng.choice([f"{self.pick()}[{self.pick()} > {self.number()}]", f"{self.pick()} * 1",
                                          f"ops.concat([{self.pick()}, {self.pick()}])"]), depth)
         for _ in range(rng.randint(1, 3)):
             kinds = [self.grow, self.grow_in_branch, self.grow_in_loop, self.shrink_in_loop, self.grow_in_recursion]
             rng.choice(kinds)(u, depth, 1)
-        self.put(rng.choice([f"{self.pick()} += ({u} * {u}).sum() * 0.1", f"{self.pick()} = ops.concat([{u}, {self.pick()}])[:3]",
+        self.put(rng.choice([f"{self.pick()} += ({u} * {u}).sum() * 0.1",
+                             f"{self.pick()} = ops.concat([{u}, {self.pick()}])[:{self.size}]",
                              f"{self.pick()} *= ops.tanh({u}).sum() + {u}.shape[0] * 0.1"]), depth)
 
     def grown(self, u, i="2"):
@@ -253,7 +257,7 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
 
-# ---------------------------------------------------------------- transforms: each gives a function (x, w) -> f64[3] again
+# ---------------------------------------------------------------- transforms: each gives a function (x, w) -> f64[n] again
 
 def total(f):
     return lambda x, w: f(x, w).sum()
@@ -327,18 +331,25 @@ def is_sized(seed):
     return random.Random(seed).random() < 0.25
 
 
+def size_of(seed):
+    """How long the Tensors of a case are."""
+    rng = random.Random(f"size {seed}")
+    return rng.choice(SIZES) if rng.random() < 0.25 else 3
+
+
 def case(seed):
     """(program text, names of transforms inner first, x, w) of a seed."""
     rng = random.Random(seed)
     sized = rng.random() < 0.25
-    text = HEAD + Writer(rng).program(sized)
+    size = size_of(seed)
+    text = HEAD + Writer(rng, size).program(sized)
     names = sorted(set(TRANSFORMS) - MAPPING if sized else TRANSFORMS)
     if sized and rng.random() < 0.6:                         # the second order, or the third
         chain = [rng.choice(DERIVATIVES) for _ in range(rng.choice((2, 2, 3)))]
     else:
         chain = [rng.choice(names) for _ in range(rng.randint(1, 3))]
     numbers = np.random.default_rng(rng.randrange(1 << 30))
-    return text, chain, numbers.uniform(-1, 1, 3), numbers.uniform(0.2, 1.2, 3)
+    return text, chain, numbers.uniform(-1, 1, size), numbers.uniform(0.2, 1.2, size)
 
 
 def transformed(f, chain):
@@ -353,7 +364,7 @@ def differences(f, name, x, w):
     found = []
     for step in (2e-5, 1e-5):
         argument, summed = DIRECTIONS[name]
-        ways = np.eye(3) if summed else [w]
+        ways = np.eye(len(x)) if summed else [w]
         parts = []
         for e in ways:
             def at(sign, e=e, step=step):

@@ -56,3 +56,14 @@ def test_what_jumps_is_apart_from_sums_that_would_be_computed_twice(jump):
     for rows, columns in [(5, 3), (8, 9), (31, 17), (5, 64)]:
         x = Tensor(draw.standard_normal((rows, columns)))
         np.testing.assert_allclose(compiled(x).asnumpy(), steps(x).asnumpy(), rtol=1e-12)
+
+
+def test_no_sum_is_below_the_smallest_of_them():
+    def above(x):
+        means = x.mean(0)
+        return ops.sqrt(means - means.min()), means.max() - means
+    compiled, draw = ms.jit(above, fullgraph=True), np.random.default_rng(9)
+    for rows in range(3, 60, 5):
+        for columns in (2, 3, 7):
+            found = compiled(Tensor(draw.standard_normal((rows, columns)).astype(np.float32)))
+            assert all(one.asnumpy().min() == 0 for one in found)
