@@ -19,7 +19,7 @@ from ..common.errors import DeviceError
 from . import layouts
 from .cpu.blas import blas_facts
 from .cpu.onednn import ADVICE, find_onednn, library_path
-from .cuda import driver
+from .cuda import driver, nvidia
 from .machine_code import host_features
 from .cpu.target import processors
 from .target import current
@@ -31,7 +31,7 @@ VECTORS = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "amx-tile", "neon", "
 def report():
     """A list of (name, state, advice), all texts; the advice is "" where nothing is to be done."""
     return [python(), package("numpy"), package("llvmlite"), package("numba"), blas(), dnn(), cpu(), native_calls(),
-            threads(), cache(), cuda()]
+            threads(), cache(), cuda(), *nvidia_libraries()]
 
 
 def python():
@@ -142,3 +142,20 @@ def cuda():
         return ("CUDA", f"the driver does not answer: {error.message}", "nvidia-smi says more")
     names = ", ".join(f"{gpu.name} ({gpu.architecture}, {gpu.memory / 2**30:.0f} GiB)" for gpu in gpus)
     return ("CUDA", f"driver for CUDA {found.version}: {names}", "")
+
+
+def nvidia_libraries():
+    """The libraries that the GPUs' kernels come from, where there are GPUs; what does their work otherwise."""
+    found = driver.libcuda() if config.cuda != "simulator" else None
+    if found is None:
+        return []
+    try:
+        version = driver.Driver(found).version
+    except DeviceError:
+        return []
+    rows = []
+    for name in nvidia.LIBRARIES:
+        loaded = found.nvidia(name)
+        missing = f"{nvidia.USES[name]}: {nvidia.advice(name, version)}"
+        rows.append((name, MISSING, missing) if loaded is None else (name, loaded.path, ""))
+    return rows

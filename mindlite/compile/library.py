@@ -48,11 +48,17 @@ def is_in_library(operator: Any, target: Target) -> bool:
 
 @library(batch_matmul, matmul_add, kernel="matmul")
 def lower_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
-    a, b = (x.abstract for x in node.args[-2:])
-    transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
-    m, n = node.abstract.shape[-2:]
+    return _lower_product(lowering, node, node, args[-2:], out)
+
+
+def _lower_product(lowering: Lowering, node: CNode, product_node: CNode, args: Sequence[int], out: int, more: Sequence[int] = (),
+                   **facts: Any) -> bool:
+    """A product, for a node that holds it; more: the operands of its epilogue"""
+    a, b = (x.abstract for x in product_node.args[-2:])
+    transpose_a, transpose_b = product_node.attrs["transpose_a"], product_node.attrs["transpose_b"]
+    m, n = product_node.abstract.shape[-2:]
     k = a.shape[-2] if transpose_a else a.shape[-1]
-    lead = node.abstract.shape[:-2]
+    lead = product_node.abstract.shape[:-2]
     batch, batched = product(lead), "none"
     if not lead or all(isinstance(s, int) and s == 1 for s in lead):
         batch = 1
@@ -67,7 +73,7 @@ def lower_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int)
     else:
         return False                                         # both broadcast, each along other axes
     kernel = lowering.library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched,
-                                     accumulate=node.fn is matmul_add)
+                                     accumulate=node.fn is matmul_add, **facts)
     if kernel is None:
         return False
     # eight of its operations take as long as one of an element: a launch is shared from a million operations on
@@ -75,7 +81,7 @@ def lower_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int)
     if batched == "none":
         extent = lowering.target.product_pieces(m, n)
         sizes, cost = [*sizes, extent], cost // extent
-    lowering.call_kernel(kernel, [*args[-2:], out], sizes, node, extent=extent, cost=cost)
+    lowering.call_kernel(kernel, [*args, out, *more], sizes, node, extent=extent, cost=cost)
     return True
 
 
@@ -139,8 +145,10 @@ def lower_convolution(lowering: Lowering, node: CNode, args: Sequence[int], out:
 
 
 def lower_finished(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
-    """A convolution with its epilogue: a node whose fn is a FuncGraph of kind FINISHED."""
+    """A convolution or product with its epilogue: a node whose fn is a FuncGraph of kind FINISHED."""
     first, finish = epilogue(node.fn)
+    if first.fn is batch_matmul:
+        return _lower_product(lowering, node, first, args[:2], out, args[2:], epilogue=finish)
     x, weight = (a.abstract for a in first.args)
     plan = lowering.target.convolution_plan("forward", x.dtype, _conv_sizes(first.attrs, x.shape, weight.shape), finish)
     operands = dict(zip((step for step in finish.split("+") if step != "relu"), args[2:]))
@@ -156,7 +164,7 @@ def _run_plan(lowering: Lowering, node: CNode, plan: Any, places: dict[str, int]
     for step in plan.steps:
         kernel = lowering.target.library_kernel(**step.kernel)
         lowering.call_kernel(kernel, [places[name] for name in step.arrays], list(step.sizes), node, extent=step.extent,
-                             cost=step.cost, prepared=step.prepared)
+                             cost=step.cost)
 
 
 @library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward, kernel="pool2d")

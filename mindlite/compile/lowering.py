@@ -169,10 +169,10 @@ class Lowering(abc.ABC):
     # -- calls
 
     def call_kernel(self, kernel: Kernel, args: Sequence[int], sizes: Sequence[Size], node: CNode, extent: Size | None = None,
-                    cost: Size | None = None, prepared: bool = False) -> None:
-        """Emit the call; sizes: ints or Dims that follow the args; prepared: the kernel wants a handle for them."""
+                    cost: Size | None = None) -> None:
+        """Emit the call; sizes: ints or Dims that follow the args. A kernel with `prepare` has a handle for them."""
         registers = [self.size(s) for s in sizes]
-        handle = self.b.handle(kernel, registers, sizes) if prepared else None
+        handle = self.b.handle(kernel, registers, sizes) if kernel.prepare is not None else None
         extent = None if extent is None else self.size(extent)
         cost = None if cost is None or extent is None else self.size(cost)
         if not any(n is node and (k is kernel or getattr(k, "kernel", None) is kernel) for n, k in self.kernels):

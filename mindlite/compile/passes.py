@@ -24,7 +24,7 @@ from ..common.location import Location
 from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
-from ..graph_kernel.epilogue import finish_convolutions
+from ..graph_kernel.epilogue import finish_convolutions, finish_products
 from ..graph_kernel.expand import GRADIENTS, expand_composites, is_composite
 from ..mindir.control import J, Vmap
 from ..mindir.graph import FuncGraph
@@ -261,6 +261,10 @@ def _finish(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     return finish_convolutions(graph) if "finished" in wanted.target.library else graph
 
 
+def _finish_products(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    return finish_products(graph) if "finished products" in wanted.target.library else graph
+
+
 def _cluster(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     elsewhere = None if wanted.device is None else kernels_on_the_cpu
     return cluster(graph, level=wanted.level, target=wanted.target, elsewhere=elsewhere)
@@ -275,12 +279,13 @@ PIPELINE = Pipeline((
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
     Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
     Pass("finish_convolutions", "fuse", _finish, (BASIC, SIMPLIFIED)),
+    Pass("finish_products", "fuse", _finish_products, (BASIC, SIMPLIFIED)),
     Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph, wanted.target), (BASIC, SIMPLIFIED)),
     Pass("place", "fuse", _place),
     Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))
-LEVELS = {"O0": (Omission(frozenset({"accumulate_products", "finish_convolutions", "put_in_panels"}),
+LEVELS = {"O0": (Omission(frozenset({"accumulate_products", "finish_convolutions", "finish_products", "put_in_panels"}),
                           "jit_level O0: one kernel for each operator"),),
           "O1": ()}
 # What the users of PIPELINE leave out, and why.

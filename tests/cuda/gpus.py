@@ -19,10 +19,10 @@ QUIET = {"cuCtxSetCurrent"}                                  # calls that cost n
 
 
 @contextlib.contextmanager
-def simulated_gpus(**settings):
+def simulated_gpus(tf32=False, **settings):
     """GPUs on which kernels run; yields the SimulatedLibrary, whose `target` is the Target."""
     library = SimulatedLibrary(**settings)
-    library.target = CUDA(Driver(library))
+    library.target = CUDA(Driver(library), tf32=tf32)
     provide(library.target)
     ms.set_context(device_target="GPU")
     try:

@@ -7,13 +7,12 @@ from networks import CASES
 import mindlite as ms
 from mindlite import nn
 from mindlite.backend.cuda.code import ptx
+from mindlite.backend.cuda.simulated_nvidia import SIMULATED
 from mindlite.common import dtype as dt
 from mindlite.compile import flow as F
 
 pytestmark = runs_here
 SMALL = ("lenet", "transformer", "lstm")
-cases = pytest.mark.parametrize("case", [c if c.name in SMALL else pytest.param(c, marks=pytest.mark.slow) for c in CASES],
-                                ids=str)
 
 
 def training(case, rows):
@@ -35,12 +34,21 @@ def kernels_of(jitted):
     return [i for flow in program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallKernel)]
 
 
-@cases
-def test_a_network_trains_on_a_gpu_as_on_the_cpu(case):
+def with_libraries(name):
+    """A case that NVIDIA's libraries compute, as far as the simulator has them."""
+    case, = [c for c in CASES if c.name == name]
+    marks = [] if name == "transformer" else [pytest.mark.slow]
+    return pytest.param(case, tuple(SIMULATED), id=f"{name} by libraries", marks=marks)
+
+
+@pytest.mark.parametrize("case, libraries", [
+    *(pytest.param(c, (), id=c.name, marks=[] if c.name in SMALL else [pytest.mark.slow]) for c in CASES),
+    *(with_libraries(c.name) for c in CASES)])
+def test_a_network_trains_on_a_gpu_as_on_the_cpu(case, libraries):
     step, batch, parameters = training(case, 4)
     expected = [float(step(*batch)) for _ in range(2)]
     state = [p.asnumpy().copy() for p in parameters]
-    with simulated_gpus() as library:
+    with simulated_gpus(nvidia=libraries) as library:
         step, batch, parameters = training(case, 4)
         losses = [step(*batch)]
         loss, counts = counted(library, lambda: step(*batch))

@@ -48,14 +48,12 @@ class Step:
     kernel : facts for library_kernel, by name;   sizes: ints or Dims
     arrays : of "left", "right", "out", "workspace", and "bias" and "residual" of an epilogue
     extent : items that may be cut, None if it is one piece;   cost: operations of an item
-    prepared: it wants a handle
     """
     kernel: dict
     arrays: tuple
     sizes: tuple
     extent: Any = None
     cost: Any = None
-    prepared: bool = False
 
 
 @dataclass(frozen=True)
@@ -261,7 +259,7 @@ def by_channels(kind, dtype, sizes, finish="", *, target):
 
 def by_library(kind, dtype, sizes, finish="", *, target):
     """oneDNN, which has threads of its own."""
-    run = Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes, prepared=True)
+    run = Step({"name": "conv2d", "kind": kind, "dtype": dtype}, ("left", "right", "out"), sizes)
     if not finish:
         return 0, (run,)
     n, o, plane = sizes[0], sizes[4], product(output_sizes(sizes))

@@ -12,6 +12,7 @@ import atexit
 import ctypes
 import gc
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from ...common.events import emit
 from ...common.storage import DeviceArray
 from ...common.tensor import Tensor
 from ..low_python import LowModule, source_of
-from . import ptx_cache
+from . import library_call, nvidia, ptx_cache
 from .code import MOST_THREADS
+from .nvidia import CudaError
 
 KIND = "GPU"
 LIBRARIES = ("libcuda.so.1", "libcuda.so")
@@ -93,6 +95,11 @@ class Libcuda:
         """How many threads a block has, of a kernel that needs at least so many."""
         return MOST_THREADS
 
+    @staticmethod
+    def nvidia(name: str) -> Any:
+        """A library of NVIDIA's (`nvidia.LIBRARIES`), None where it is not installed."""
+        return nvidia.load(name)
+
 
 def libcuda() -> Any:
     """The Libcuda of this machine; None where there is no driver."""
@@ -102,12 +109,6 @@ def libcuda() -> Any:
         except (OSError, AttributeError):                    # it is not there, or older than stream-ordered memory
             continue
     return None
-
-
-class CudaError(DeviceError):
-    """A function of CUDA's driver has failed. Fields: number."""
-
-    number = 0
 
 
 class _Gpu:
@@ -132,6 +133,21 @@ class _Gpu:
         self.sizes: dict = {}                                # bytes of what is taken, by address
         self.live = self.most = 0
         self.modules: dict = {}
+        self.driver, self.rooms, self.handles = weakref.ref(driver), {}, {}
+
+    def workspace(self, nbytes):
+        """The address of room in which the libraries work, one call after the other; it lives as long as the process."""
+        if nbytes not in self.rooms:
+            self.rooms[nbytes] = self.driver().allocate(self.index, nbytes)
+        return self.rooms[nbytes]
+
+    def library_handle(self, loaded, create, *settings):
+        """The handle that a library has made for this device. settings: names of functions that tell it the stream"""
+        if loaded.name not in self.handles:
+            made = self.handles[loaded.name] = loaded.asked(create)
+            for name in settings:
+                loaded.call(name, made, self.stream)
+        return self.handles[loaded.name]
 
 
 class Driver:
@@ -155,6 +171,11 @@ class Driver:
         self.records: list = []                              # of kernels, whose addresses Flows have
         self.taken: dict = {}                                # {run: addresses}
         self.library_kernels: dict = {}                      # of its Target, by their facts
+        self.nvidia: dict = {}                               # libraries of NVIDIA's, by name
+        self.handles: Any = weakref.WeakValueDictionary()    # of kernels that are calls of those
+        calls = Record((), "calls of libraries", 0)
+        self.records.append(calls)
+        self.calls_libraries = calls.address
         self.broken: Any = None
         self.ended = False
         atexit.register(self.end)
@@ -311,6 +332,27 @@ class Driver:
         """The Moment at which the work is done that was asked for before."""
         return Moment(self, self.current(index))
 
+    # -- libraries of NVIDIA's
+
+    def library_of(self, name: str) -> Any:
+        """A library by its name in `nvidia.LIBRARIES`; None where it is not installed."""
+        with self.lock:
+            if name not in self.nvidia:
+                self.nvidia[name] = self.library.nvidia(name)
+            return self.nvidia[name]
+
+    @staticmethod
+    def library_number(name: str) -> int:
+        """The number of a library in the status of a call; 0 is the driver."""
+        return 1 + list(nvidia.LIBRARIES).index(name)
+
+    def _failed(self, status: int) -> Exception:
+        """The exception for a status in the table: the number of an error, above it that of a library."""
+        number, status = status >> 32, status & 0xffffffff
+        if number == 0:
+            return self.error(status, "a kernel or copy before this one")
+        return self.library_of(list(nvidia.LIBRARIES)[number - 1]).error(status, "a call")
+
     # -- kernels
 
     def loaded(self, texts: tuple, name: str, least: int = 32) -> int:
@@ -350,7 +392,8 @@ class Driver:
                         self.broken = error
                         return FAILED
                 slow = _ENTRY(asked)
-                constants = {"LAUNCH": LAUNCH, "COPY": COPY, "FAILED": FAILED, "MOST": 1 << 30}
+                constants = {"LAUNCH": LAUNCH, "COPY": COPY, "FAILED": FAILED, "MOST": 1 << 30, "WIDTH": 8 * library_call.WIDTH,
+                             "NUMBER": library_call.NUMBER, "PLACE": library_call.PLACE, "STREAM": library_call.STREAM}
                 words = dict.fromkeys(("DEVICE", "ANSWER", "INDEX"), 1)
                 made = LowModule(source_of(__file__, "driver_code"), constants, words, "cuda_entry",
                                  self.library.addresses.__getitem__)
@@ -361,12 +404,15 @@ class Driver:
     def answer(self, index: int, what: int, args: Any) -> int:
         """What machine code does not do itself: the first launch of a kernel, memory, and errors. 0, and 1 for: again"""
         gpu = self.current(index)
+        if what == LAUNCH and Record.at(args[1])[2] == 0:
+            self.handles[args[4]].ready_for(gpu)
+            return 1
         if what == LAUNCH:
             Record.at(args[1])[0] = self.function(index, args[1])
             Record.at(args[1])[1] = index
             return 1
         if what == COPY:                                     # it failed, with the number in the table
-            raise self.error(gpu.table[3], "a kernel or copy before this one")
+            raise self._failed(gpu.table[3])
         if what == TAKE:
             run = args[0]
             args[0] = self.allocate(index, args[1])
@@ -422,7 +468,7 @@ class Moment:
 
 class Record:
     """What stands at the address of a Kernel: CUDA's function, 0 before the first launch; the device that it is of; threads of a
-    block; operations of a block, by which the number of blocks follows from the extent and the cost."""
+    block, 0 for calls of NVIDIA's libraries; operations of a block, by which the number of blocks follows from the extent and the cost."""
 
     def __init__(self, texts, name, threads):
         self.texts, self.name = texts, name

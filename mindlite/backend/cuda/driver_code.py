@@ -14,6 +14,8 @@ def _within(number):
 def _launched(args, count):
     """CUDA's status of a launch; -1 where Python has noted why there is none. args: stream, record, extent, cost, words"""
     record = load(args, 8)
+    if load(record, 16) == 0:
+        return _called(args, count)
     while load(record) == 0 or load(record, 8) != this.INDEX:
         if call(this.ANSWER, at.LAUNCH, args, count) != 1:
             return -1
@@ -31,6 +33,42 @@ def _launched(args, count):
     store(extra, 24, size)
     store(extra, 32, 0)
     return api.cuLaunchKernel(load(record), blocks, 1, 1, load(record, 16), 1, 1, 0, load(this.DEVICE, 8), 0, extra)
+
+
+def _argument(kind, value, args):
+    """An argument of a call of a library: a number, a pointer of the launch and an offset, where that pointer stands, the stream."""
+    place = args + 40 + (kind >> 8) * 8
+    kind = kind & 255
+    if kind == at.NUMBER:
+        return value
+    if kind == at.STREAM:
+        return load(this.DEVICE, 8)
+    return place if kind == at.PLACE else load(place) + value
+
+
+def _called(args, count):
+    """Make the calls of a handle (library_call.py), the first word of a launch; as `_launched`, and the library's number above."""
+    handle = load(args, 32)
+    while load(handle) != this.INDEX + 1:
+        if call(this.ANSWER, at.LAUNCH, args, count) != 1:
+            return -1
+    api.cuCtxSetCurrent(load(this.DEVICE))
+    words = stack(16)
+    one = load(handle, 8)
+    last = one + load(handle, 16) * at.WIDTH
+    while one < last:
+        n = 0
+        while n < 16:
+            store(words, n * 8, _argument(load(one + n * 16, 16), load(one + n * 16, 24), args))
+            n += 1
+        status = 4294967295 & call(load(one), load(words), load(words, 8), load(words, 16), load(words, 24), load(words, 32),
+                                   load(words, 40), load(words, 48), load(words, 56), load(words, 64), load(words, 72),
+                                   load(words, 80), load(words, 88), load(words, 96), load(words, 104), load(words, 112),
+                                   load(words, 120))
+        if status != 0:
+            return status | load(one, 8) << 32
+        one += at.WIDTH
+    return 0
 
 
 def _copied(args):

@@ -18,6 +18,7 @@ import numpy as np
 
 from .driver import (FUNCTIONS, MAJOR, MINOR, MOST_RESERVED, NOT_READY, OUT_OF_MEMORY, PROCESSORS,
                      RESERVED)
+from .simulated_nvidia import SIMULATED
 from .simulator import Simulated
 
 BASE, END = 0x5C0D << 48, 0x5C0E << 48                       # no process has such addresses
@@ -39,14 +40,18 @@ class Failed(Exception):
 
 
 class SimulatedLibrary:
-    """As `driver.Libcuda`. devices: how many; memory: bytes of each; architecture; backwards: threads run last to first
+    """As `driver.Libcuda`. devices: how many; memory: bytes of each; architecture; backwards: threads run last to first;
+    nvidia: the libraries that are installed, names in `simulated_nvidia.SIMULATED`
 
     counts: {name of a function: how often it was called};  waiting: how many pieces of work wait
     """
 
-    def __init__(self, devices: int = 2, memory: int = 1 << 33, architecture: tuple = (9, 0), backwards: bool = False) -> None:
+    def __init__(self, devices: int = 2, memory: int = 1 << 33, architecture: tuple = (9, 0), backwards: bool = False,
+                 nvidia: tuple = ()) -> None:
+        self.lock = threading.RLock()
         self.devices, self.memory, self.architecture, self.backwards = devices, memory, architecture, backwards
         self.counts: collections.Counter = collections.Counter()
+        self.installed = {name: SIMULATED[name](name, self) for name in nvidia}
         self.blocks: dict = {}
         self.starts: list = []
         self.next, self.live, self.most = BASE, 0, 0
@@ -58,7 +63,6 @@ class SimulatedLibrary:
         self.images: list = []
         self.kernels: dict = {}
         self.texts: dict = {}
-        self.lock = threading.RLock()
         self.streams = 0
         self._keep = {name: self._function(name, arguments) for name, arguments in FUNCTIONS.items()}
         self.addresses = {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in self._keep.items()}
@@ -86,6 +90,10 @@ class SimulatedLibrary:
     def threads(least: int) -> int:
         """How many threads a block has, of a kernel that needs at least so many."""
         return max(least, THREADS)
+
+    def nvidia(self, name: str) -> Any:
+        """A library of NVIDIA's; None where it is not installed."""
+        return self.installed[name].loaded if name in self.installed else None
 
     # -- devices
 

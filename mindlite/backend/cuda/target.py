@@ -18,23 +18,26 @@ from ...common.events import emit
 from ..cpu.convolution_ways import Plan, Step
 from ..kernel import Kernel
 from ..target import Target, provide
-from . import library, nvptx
+from . import cublas, library, nvptx
 from .code import kernel_text
 from .driver import KIND, Driver, libcuda
+from .library_call import called
 from .numba_source import cuda_source
 from .simulated_library import SimulatedLibrary
 from .threads import refuse_libm
 
 CONV_ARRAYS = ("left", "right", "out")
 _TOGETHER = "; together "
+_MAKERS = frozenset(library.MAKERS)
 
 
 @dataclasses.dataclass(frozen=True)
 class CUDA(Target):
-    """A kind of GPU. deterministic: sums into tables add up in the order of the indices, not as threads come"""
+    """A kind of GPU. deterministic: sums into tables add up in the order of the indices, not as threads come; tf32: products of
+    float32 may round their operands to 10 bits (TensorFloat-32)"""
     kind: ClassVar[str] = KIND
-    library: ClassVar[frozenset] = frozenset(library.MAKERS)
     deterministic: bool = True
+    tf32: bool = False
 
     lanes: int = 32                   # threads of a warp
     tile: int = 32                    # columns of a block
@@ -83,6 +86,11 @@ class CUDA(Target):
 
     # -- library kernels
 
+    @property
+    def library(self) -> frozenset:                          # type: ignore[override]
+        """The kernels that it has ready: our own, and what NVIDIA's libraries add where they are installed."""
+        return _MAKERS | {"finished products"} if self.driver.library_of("cublasLt") else _MAKERS
+
     def library_kernel(self, name: str, **facts: Any) -> Any:
         """A kernel of `library`, with the CPU's arguments; None where it has none for these facts."""
         if name in ("index_add", "elements_add"):
@@ -100,6 +108,9 @@ class CUDA(Target):
         return kernel
 
     def _library_kernel(self, name, facts):
+        if name == "matmul" and cublas.covers(facts["dtype"]) and self.driver.library_of("cublasLt") is not None:
+            plan = functools.partial(cublas.plan_matmul, tf32=self.tf32, **facts)
+            return called(self.driver, f"cublasLt_matmul_{facts['dtype'].short}", "cublasLt", plan, "cuBLASLt")
         part = library.part(name, **facts)
         if part is None:
             return None
@@ -132,6 +143,6 @@ def start() -> CUDA:
         if found is None:
             raise DeviceError("there is no NVIDIA driver (libcuda.so.1) on this machine",
                               hint="MINDLITE_CUDA=simulator runs its kernels on the CPU, slowly, to try and to test")
-    target = CUDA(Driver(found))
+    target = CUDA(Driver(found), tf32=config.tf32)
     provide(target)
     return target
