@@ -134,7 +134,7 @@ def cuda():
         return ("CUDA", "no driver", "")
     library = driver.libcuda()
     if library is None:
-        return ("CUDA", "a driver older than CUDA 11.2", "kernels need stream-ordered memory: install a newer driver")
+        return ("CUDA", "a driver older than CUDA 12.0", "stream-ordered memory and graphs are needed: install a newer driver")
     try:
         found = driver.Driver(library)
         gpus = [found.gpu(index) for index in range(found.count)]

@@ -35,6 +35,8 @@ SWITCHES = (
     Switch("device_target", "CPU", "MINDLITE_DEVICE_TARGET", str, "the kind of device that kernels are made for"),
     Switch("device_id", 0, "MINDLITE_DEVICE_ID", int, "which device of that kind"),
     Switch("cuda", "", "MINDLITE_CUDA", str, "simulator: the GPUs are two of CUDA's simulator, which needs none"),
+    Switch("cuda_graphs", True, "MINDLITE_CUDA_GRAPHS", _flag,
+           "a compiled function of fixed sizes without decisions is captured on a GPU and replayed; read when it is compiled"),
     Switch("tf32", False, "MINDLITE_TF32", _flag,
            "products of float32 on a GPU may round their operands to 10 bits; read when a GPU is asked for first"),
     Switch("verify", False, "MINDLITE_VERIFY", _flag, "poison freed storage with NaN and check plans while running"),

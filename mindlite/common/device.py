@@ -97,6 +97,9 @@ class Driver(Protocol):
     def stream(self, index: int) -> int:
         """The handle of the stream in which work is done, for other libraries that share memory (`common/dlpack.py`)."""
 
+    def replays(self, index: int) -> Any:
+        """What runs one straight Flow again and again: run(key, call) -> status; see `compile/captured.py`."""
+
     def wait_for(self, index: int, stream: int) -> None:
         """Wait until another library's stream on a device is idle."""
 

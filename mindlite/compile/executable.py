@@ -38,6 +38,7 @@ from ..common.storage import Buffer, adopted
 from . import flow as F
 from .flow_verify import verify as verify_program
 from .hoist import hoist_checks
+from .captured import key_of, replays_of
 from .link import KeptLinked, Linked
 from .memory import ALIGNMENT, MemoryPlan, plan
 from .printers import runtime as R
@@ -113,6 +114,9 @@ class Executable:
         self._local = threading.local()
         self.cleans_up, self._elsewhere = linked.cleans_up, bool(linked.devices)
         self.trace: list[tuple[str, int, int, int]] = []
+        self._replays: Any = replays_of(linked) if self._elsewhere and printer == "native" else None
+        if self._replays is not None:
+            self._key = key_of(linked.program, linked.devices[0])
 
     @property
     def object_file(self) -> str | None:
@@ -146,7 +150,7 @@ class Executable:
                     len(context.handles) > MAX_HANDLES:
                 context.enter(sizes)
             context.called_python = False
-            if self._entry(context.address):
+            if self._entry(context.address) if self._replays is None else self._replayed(context, params):
                 raise self.failure(context)
             outputs = context.take_outputs() if self.output_count else {}
             return self.results(context), outputs
@@ -155,6 +159,11 @@ class Executable:
             if self.cleans_up or context.traces:
                 context.end()
             free.append(context)
+
+    def _replayed(self, context: Context, params: Sequence[int | float]) -> int:
+        """The status of a run of a straight Flow on a device, which may be a replay of an earlier one."""
+        addresses = tuple([there.address for there in context.elsewhere.values()])
+        return self._replays.run((self._key(params), addresses), lambda: self._entry(context.address))
 
     def results(self, context: Context) -> tuple[int | float, ...]:
         """What the entry returned in the run of a context, a tuple."""

@@ -92,7 +92,7 @@ def _chains(graph):
 
 
 def _chains_of_products(graph):
-    """{product of one matrix on the right: [(step, node), ..]} of one graph; a gelu is several nodes, and the last is its value."""
+    """{product of one matrix on the right: [(step, node), ..]} of one graph; a gelu is several nodes, the last its value."""
     users, found = users_of(graph), {}
     for node in graph.nodes:
         if node.fn is not batch_matmul or node.abstract.dtype.name not in DTYPES_OF_PRODUCTS or not _is_one_product(node):
@@ -128,9 +128,9 @@ def _is_bias(user, value):
     """Does `user` add a row to the value?"""
     if user.fn is not add or user.abstract != value.abstract:
         return False
-    other, columns = user.args[user.args[0] is value], value.abstract.shape[-1:]
-    return other is not value and isinstance(other.abstract, AbstractTensor) and other.abstract.dtype == value.abstract.dtype and \
-        other.abstract.shape == (1,) * (other.abstract.ndim - 1) + columns
+    other, made = user.args[user.args[0] is value], value.abstract
+    return other is not value and isinstance(other.abstract, AbstractTensor) and other.abstract.dtype == made.dtype and \
+        other.abstract.shape == (1,) * (other.abstract.ndim - 1) + made.shape[-1:]
 
 
 def _gelu_of(value, users):
@@ -208,7 +208,8 @@ def _step(user, value, made):
 def _fused(first, chain):
     """(the FuncGraph of a convolution or product and what follows it, its operands: x, weight, and those of the epilogue)."""
     name = "_".join(dict.fromkeys([first.fn.name, *(node.fn.name if step != "gelu" else step for step, node in chain)]))
-    made, copies = FuncGraph(name, first.origin, FINISHED), {}
+    made = FuncGraph(name, first.origin, FINISHED)
+    copies: dict = {}
     operands: list = []
     for step, node in [("", first), *chain]:
         args: list = []

@@ -115,7 +115,7 @@ def test_a_failure_of_the_driver_inside_a_flow_is_raised_at_once(monkeypatch):
     with simulated_gpus() as library:
         jitted = ms.jit(work, fullgraph=True)
         jitted(Tensor(X), Tensor(X))
-        monkeypatch.setattr(library, "later", lambda work: 1)
+        monkeypatch.setattr(library, "later", lambda work, stream: 1)
         with pytest.raises(DeviceError, match="CUDA_ERROR_INVALID_VALUE: invalid argument"):
             jitted(Tensor(X), Tensor(X))
 

@@ -1,4 +1,5 @@
-"""Names, arguments and values of NVIDIA's libraries, as `nvidia` has them, beside the headers of the wheels where those are installed."""
+"""Names, arguments and values of NVIDIA's libraries and driver beside the headers of the wheels, where those are installed."""
+import ctypes
 import glob
 import importlib.util
 import os
@@ -6,11 +7,10 @@ import re
 
 import pytest
 
-from mindlite.backend.cuda import cublas
+from mindlite.backend.cuda import cublas, driver, graphs
 from mindlite.backend.cuda.nvidia import LIBRARIES, I, L, P
 
-HANDLES = {"cudaStream_t", "cufftHandle"}
-WORDS = {"size_t", "int64_t", "uint64_t", "longlong"}
+WORDS = {"size_t", "int64_t", "uint64_t", "cuuint64_t", "CUdeviceptr", "CUdeviceptr_v2", "long"}
 
 
 def header(name):
@@ -42,7 +42,7 @@ def values(text):
             name = name.split()[0] if name.split() else ""
             if name and re.fullmatch(r"[\w\s()|<+x-]*", value):
                 known = set(re.findall(r"[A-Za-z_]\w*", value.replace("0x", "0"))) <= set(found)
-                number = eval(value, {}, dict(found)) if value.strip() and known else number + 1
+                number = eval(f"({value})", {}, dict(found)) if value.strip() and known else number + 1
                 found[name] = number
     return found
 
@@ -76,6 +76,30 @@ def test_each_function_has_the_arguments_of_the_header(name):
         assert found, function
         said = [a.strip() for a in found[1].split(",") if a.strip() not in ("", "void")]
         assert tuple(kind(a, of_pointers) for a in said) == arguments, (function, said)
+
+
+def test_each_function_of_the_driver_has_the_arguments_of_the_header():
+    text = header("cuda.h")
+    if text is None:
+        pytest.skip("nvidia-cuda-runtime is not installed here")
+    of_pointers = pointers(text)
+    as_passed = {ctypes.c_uint: I, ctypes.c_ubyte: I, ctypes.c_ulonglong: L}
+    for function, arguments in driver.FUNCTIONS.items():
+        found = re.search(rf"CUDAAPI\s+{function}\s*\(([^;{{]*?)\)\s*;", text, re.S)
+        if found is None:                                    # the header names the newest by a macro
+            name = re.search(rf"#define\s+(\w+)\s+{function}\b", text)[1]
+            found = re.search(rf"CUDAAPI\s+{name}\s*\(([^;{{]*?)\)\s*;", text, re.S)
+        said = [a.strip() for a in found[1].split(",") if a.strip() not in ("", "void")]
+        assert tuple(kind(a, of_pointers) for a in said) == tuple(as_passed.get(a, a) for a in arguments), (function, said)
+    said = values(text)
+    for name, value in {"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": driver.MAJOR, "CU_EVENT_DISABLE_TIMING": driver.NO_TIMING,
+                        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": driver.MINOR, "CUDA_ERROR_NOT_READY": driver.NOT_READY,
+                        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": driver.PROCESSORS,
+                        "CU_STREAM_CAPTURE_MODE_RELAXED": graphs.RELAXED, "CUDA_ERROR_OUT_OF_MEMORY": driver.OUT_OF_MEMORY,
+                        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD": driver.RELEASE_THRESHOLD,
+                        "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT": driver.RESERVED,
+                        "CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH": driver.MOST_RESERVED}.items():
+        assert said[name] == value, name
 
 
 def test_the_result_of_the_heuristics_is_laid_out_as_it_is_read():

@@ -13,8 +13,10 @@ from .library_call import THE_STREAM, Call, Given, Kept, WhereGiven, host_number
 from .nvidia import I, L, CudaError, Loaded
 
 # {dtype: (CUDA's type of the elements, how is computed, CUDA's type of alpha and beta)}
-TYPES = {"float32": ("CUDA_R_32F", "CUBLAS_COMPUTE_32F", "CUDA_R_32F"), "float64": ("CUDA_R_64F", "CUBLAS_COMPUTE_64F", "CUDA_R_64F"),
-         "float16": ("CUDA_R_16F", "CUBLAS_COMPUTE_32F", "CUDA_R_32F"), "bfloat16": ("CUDA_R_16BF", "CUBLAS_COMPUTE_32F", "CUDA_R_32F")}
+TYPES = {"float32": ("CUDA_R_32F", "CUBLAS_COMPUTE_32F", "CUDA_R_32F"),
+         "float64": ("CUDA_R_64F", "CUBLAS_COMPUTE_64F", "CUDA_R_64F"),
+         "float16": ("CUDA_R_16F", "CUBLAS_COMPUTE_32F", "CUDA_R_32F"),
+         "bfloat16": ("CUDA_R_16BF", "CUBLAS_COMPUTE_32F", "CUDA_R_32F")}
 ALIGNED = 16                                                 # bytes, of every address that a Flow hands over
 WORKSPACE = 32 << 20                                         # bytes: what NVIDIA advises for Hopper
 RESULT = 96                                                  # bytes of a cublasLtMatmulHeuristicResult_t
@@ -71,10 +73,12 @@ def plan_matmul(gpu: Any, lt: Loaded, sizes: tuple, keep: Callable[[Any], None],
     algorithm, algorithm_bytes = _algorithm(gpu, lt, keep, kept, set_attribute, (product, left, right, out, out))
     number = ctypes.c_double if scale == "CUDA_R_64F" else ctypes.c_float
     alpha, beta = host_number(number, 1, keep), host_number(number, int(accumulate), keep)
-    calls = [Call("cublasLtMatmul", (gpu.library_handle(lt, "cublasLtCreate"), product, alpha, pointers[1], left, pointers[0], right,
-                                     beta, pointers[2], out, pointers[2], out, algorithm, room, algorithm_bytes, THE_STREAM))]
+    calls = [Call("cublasLtMatmul", (
+        gpu.library_handle(lt, "cublasLtCreate"), product, alpha, pointers[1], left, pointers[0], right, beta, pointers[2], out,
+        pointers[2], out, algorithm, room, algorithm_bytes, THE_STREAM))]
     if "bias" in epilogue:                                   # its address is part of the description
-        calls.insert(0, Call("cublasLtMatmulDescSetAttribute", (product, c["CUBLASLT_MATMUL_DESC_BIAS_POINTER"], WhereGiven(3), 8)))
+        attribute = c["CUBLASLT_MATMUL_DESC_BIAS_POINTER"]
+        calls.insert(0, Call("cublasLtMatmulDescSetAttribute", (product, attribute, WhereGiven(3), 8)))
     return calls
 
 

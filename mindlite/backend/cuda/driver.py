@@ -24,13 +24,15 @@ from ...common.events import emit
 from ...common.storage import DeviceArray
 from ...common.tensor import Tensor
 from ..low_python import LowModule, source_of
-from . import library_call, nvidia, ptx_cache
+from . import graphs, library_call, nvidia, ptx_cache
 from .code import MOST_THREADS
 from .nvidia import CudaError
 
 KIND = "GPU"
 LIBRARIES = ("libcuda.so.1", "libcuda.so")
 OUT_OF_MEMORY, NOT_READY = 2, 600
+NO_TIMING = 2                                               # of an event: CU_EVENT_DISABLE_TIMING
+FROM_CPU = 100                                              # what machine code asks of `answer` besides: a copy of a replay
 MAJOR, MINOR, PROCESSORS = 75, 76, 16                       # numbers of attributes
 RELEASE_THRESHOLD, RESERVED, MOST_RESERVED = 4, 5, 6        # numbers of a pool's attributes
 LARGEST = 10                                                # storages that an error for memory names
@@ -73,6 +75,14 @@ FUNCTIONS = {
     "cuModuleLoadData": (_P, _P),
     "cuModuleGetFunction": (_P, _P, _P),
     "cuLaunchKernel": (_P, *[ctypes.c_uint] * 7, _P, _P, _P),
+    "cuStreamWaitEvent": (_P, _P, ctypes.c_uint),
+    "cuStreamBeginCapture_v2": (_P, _I),
+    "cuStreamEndCapture": (_P, _P),
+    "cuGraphInstantiateWithFlags": (_P, _P, ctypes.c_ulonglong),
+    "cuGraphExecUpdate_v2": (_P, _P, _P),
+    "cuGraphLaunch": (_P, _P),
+    "cuGraphDestroy": (_P,),
+    "cuGraphExecDestroy": (_P,),
     "cuGetErrorName": (_I, _P),
     "cuGetErrorString": (_I, _P),
 }
@@ -129,11 +139,24 @@ class _Gpu:
         self.pool = driver.asked("cuDeviceGetDefaultMemPool", _P(), self.device).value
         driver.call("cuMemPoolSetAttribute", self.pool, RELEASE_THRESHOLD, ctypes.byref(ctypes.c_uint64(2 ** 64 - 1)))
         self.limit = self.processors * BLOCKS_OF_A_PROCESSOR
-        self.table = (ctypes.c_int64 * 4)(self.context, self.stream or 0, self.limit, 0)
+        self.copies = driver.asked("cuStreamCreate", _P(), 1).value      # of copies from the CPU beside the work
+        self.table = (ctypes.c_int64 * 5)(self.context, self.stream or 0, self.limit, 0, graphs.AS_IT_IS)
+        self.lock = threading.RLock()
+        self.replays: Any = None                             # whose Flow runs
         self.sizes: dict = {}                                # bytes of what is taken, by address
         self.live = self.most = 0
         self.modules: dict = {}
-        self.driver, self.rooms, self.handles = weakref.ref(driver), {}, {}
+        self.driver: Any = weakref.ref(driver)
+        self.rooms: dict = {}                                # of libraries to work in, by bytes
+        self.handles: dict = {}                              # of libraries, by name
+
+    def follow(self, stream, before):
+        """What is asked of a stream from now on waits for what was asked of another."""
+        driver = self.driver()
+        event = driver.asked("cuEventCreate", _P(), NO_TIMING).value
+        driver.call("cuEventRecord", event, before)
+        driver.call("cuStreamWaitEvent", stream, event, 0)
+        driver.call("cuEventDestroy_v2", event)
 
     def workspace(self, nbytes):
         """The address of room in which the libraries work, one call after the other; it lives as long as the process."""
@@ -317,6 +340,10 @@ class Driver:
         """The handle of the one stream of a device, for other libraries."""
         return self.gpu(index).stream
 
+    def replays(self, index: int) -> graphs.Replays:
+        """What runs one straight Flow again and again, as a CUDA graph."""
+        return graphs.Replays(self, index)
+
     def wait_for(self, index: int, stream: int) -> None:
         """Wait until another library's stream on a device is idle."""
         self.current(index)
@@ -392,7 +419,8 @@ class Driver:
                         self.broken = error
                         return FAILED
                 slow = _ENTRY(asked)
-                constants = {"LAUNCH": LAUNCH, "COPY": COPY, "FAILED": FAILED, "MOST": 1 << 30, "WIDTH": 8 * library_call.WIDTH,
+                constants = {"LAUNCH": LAUNCH, "COPY": COPY, "FAILED": FAILED, "MOST": 1 << 30, "FROM_CPU": FROM_CPU,
+                             "AS_IT_IS": graphs.AS_IT_IS, "REPLAYED": graphs.REPLAYED, "WIDTH": 8 * library_call.WIDTH,
                              "NUMBER": library_call.NUMBER, "PLACE": library_call.PLACE, "STREAM": library_call.STREAM}
                 words = dict.fromkeys(("DEVICE", "ANSWER", "INDEX"), 1)
                 made = LowModule(source_of(__file__, "driver_code"), constants, words, "cuda_entry",
@@ -413,7 +441,9 @@ class Driver:
             return 1
         if what == COPY:                                     # it failed, with the number in the table
             raise self._failed(gpu.table[3])
-        if what == TAKE:
+        if what == FROM_CPU:
+            gpu.replays.copied(gpu.table[4], args[1], args[2], args[3])
+        elif what == TAKE:
             run = args[0]
             args[0] = self.allocate(index, args[1])
             if run:
@@ -468,7 +498,8 @@ class Moment:
 
 class Record:
     """What stands at the address of a Kernel: CUDA's function, 0 before the first launch; the device that it is of; threads of a
-    block, 0 for calls of NVIDIA's libraries; operations of a block, by which the number of blocks follows from the extent and the cost."""
+    block, 0 for calls of NVIDIA's libraries; operations of a block, by which the number of blocks follows from the extent and
+    the cost."""
 
     def __init__(self, texts, name, threads):
         self.texts, self.name = texts, name

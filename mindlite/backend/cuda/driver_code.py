@@ -1,6 +1,7 @@
 """What a Flow asks of a GPU, as machine code: launches and copies (driver.py; the rest is its `answer`). Low Python.
 
-this.DEVICE: the address of the GPU's context, stream, most blocks, an error's number;   this.ANSWER: the function of Python
+this.DEVICE: the address of the GPU's context, stream, most blocks, an error's number, what replays do (graphs.py);
+this.ANSWER: the function of Python
 """
 # flake8: noqa: F821    the names of low Python
 # mypy: ignore-errors
@@ -92,6 +93,12 @@ def _copied(args):
 def entry(what, args, count):
     if what != at.LAUNCH and what != at.COPY:
         return call(this.ANSWER, what, args, count)
+    mode = load(this.DEVICE, 32)
+    if mode != at.AS_IT_IS:
+        if what == at.COPY and load(args, 32) == 0:
+            return call(this.ANSWER, at.FROM_CPU, args, count)
+        if mode == at.REPLAYED:
+            return 0                                         # the graph does it
     status = _launched(args, count) if what == at.LAUNCH else _copied(args)
     if status == 0:
         return 0

@@ -101,7 +101,7 @@ def _words_of(arg: Argument) -> list[int]:
 
 
 def called(driver: Any, name: str, library: str, plan: Callable[..., list[Call]], why: str) -> Kernel:
-    """The Kernel that a library does. Its Handles are remembered, for each thread its own: a call may write into a description."""
+    """The Kernel that a library does. Each thread has Handles of its own, remembered: a call may write into a description."""
     handles: dict[tuple, Handle] = {}
 
     def prepare(sizes: tuple) -> Handle:

@@ -1,4 +1,4 @@
-"""NVIDIA's libraries of kernels by address: where they lie, the functions that are called, the constants that they are called with.
+"""NVIDIA's libraries of kernels by address: where they lie, the functions that are called, and the constants.
 
     found = load("cublasLt")           a Loaded, None where it is not installed
     found.call("cublasLtCreate", out)  raises CudaError with the library's own name of what went wrong

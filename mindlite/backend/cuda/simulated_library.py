@@ -3,8 +3,9 @@
     Driver(SimulatedLibrary())          MINDLITE_CUDA=simulator
 
 Memory has addresses that no process has: Python and the CPU's kernels cannot touch it without a copy. A copy that runs over the
-end of an allocation or reads one that was given back is an error, and new memory is full of 0xff (NaN). Work is put in a queue
-and done when somebody waits, so who does not wait where he must reads what was there before. counts says how often each
+end of an allocation or reads one that was given back is an error, and new memory is full of 0xff (NaN). Work is put in the queue
+of its stream and done when somebody waits for that stream, so who does not wait where he must reads what was there before. A
+captured graph is the work with the addresses that it was captured with. counts says how often each
 function was called.
 """
 import bisect
@@ -24,9 +25,11 @@ from .simulator import Simulated
 BASE, END = 0x5C0D << 48, 0x5C0E << 48                       # no process has such addresses
 GAP = 4096                                                   # bytes behind an allocation that are nobody's
 MOST_WAITING = 4096                                          # pieces of work that wait in the queue
-INVALID, ILLEGAL_ADDRESS, LAUNCH_FAILED = 1, 700, 719
+INVALID, ILLEGAL_ADDRESS, LAUNCH_FAILED, NOT_WHILE_CAPTURED, UPDATE_FAILURE = 1, 700, 719, 900, 910
 _WORDS = {INVALID: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
           ILLEGAL_ADDRESS: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
+          NOT_WHILE_CAPTURED: ("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"),
+          UPDATE_FAILURE: ("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed"),
           LAUNCH_FAILED: ("CUDA_ERROR_LAUNCH_FAILED", "the threads of a block wait at different barriers")}
 THREADS = 64                                                 # of a block where a kernel does not need more
 
@@ -41,14 +44,17 @@ class Failed(Exception):
 
 class SimulatedLibrary:
     """As `driver.Libcuda`. devices: how many; memory: bytes of each; architecture; backwards: threads run last to first;
-    nvidia: the libraries that are installed, names in `simulated_nvidia.SIMULATED`
+    nvidia: the libraries that are installed, names in `simulated_nvidia.SIMULATED`; reuse: addresses come again,
+    as those of a GPU
 
     counts: {name of a function: how often it was called};  waiting: how many pieces of work wait
     """
 
     def __init__(self, devices: int = 2, memory: int = 1 << 33, architecture: tuple = (9, 0), backwards: bool = False,
-                 nvidia: tuple = ()) -> None:
+                 nvidia: tuple = (), reuse: bool = False) -> None:
         self.lock = threading.RLock()
+        self.reuse = reuse
+        self.free: dict = {}                                 # {bytes: addresses that were given back}
         self.devices, self.memory, self.architecture, self.backwards = devices, memory, architecture, backwards
         self.counts: collections.Counter = collections.Counter()
         self.installed = {name: SIMULATED[name](name, self) for name in nvidia}
@@ -58,7 +64,9 @@ class SimulatedLibrary:
         self.held, self.most_held = 0, 0                     # what the pool has of the device's memory
         self.last_event = 0
         self.moments: dict = {}                              # {event: when the work before it was done, None before}
-        self.queue: collections.deque = collections.deque()
+        self.queues: dict = collections.defaultdict(collections.deque)   # {stream: pieces of work that wait}
+        self.captured: dict = {}                             # {stream: pieces of work, while it is captured}
+        self.graphs: dict = {}
         self.failed = 0
         self.images: list = []
         self.kernels: dict = {}
@@ -161,13 +169,17 @@ class SimulatedLibrary:
     # -- memory
 
     def cuMemAllocAsync(self, out, nbytes, stream):
+        self.allowed(stream)
         if self.live + nbytes > self.memory:
-            self.flush()                                     # what was given back is there again
+            self.flush(stream)                               # what was given back is there again
             if self.live + nbytes > self.memory:
                 return OUT_OF_MEMORY
-        address, self.next = self.next, self.next + -(-nbytes // 256) * 256 + GAP
+        if self.free.get(nbytes):
+            address = self.free[nbytes].pop()
+        else:
+            address, self.next = self.next, self.next + -(-nbytes // 256) * 256 + GAP
         self.blocks[address] = np.full(nbytes + 16, 0xff, np.uint8), nbytes
-        self.starts.append(address)
+        bisect.insort(self.starts, address)
         self.live += nbytes
         self.most, self.held = max(self.most, self.live), max(self.held, self.live)
         self.most_held = max(self.most_held, self.held)
@@ -177,11 +189,14 @@ class SimulatedLibrary:
     def cuMemFreeAsync(self, address, stream):
         if address not in self.blocks:
             return INVALID
-        return self.later(lambda: self.drop(address))
+        return self.later(lambda: self.drop(address), stream)
 
     def drop(self, address):
         """Forget an allocation."""
-        self.live -= self.blocks.pop(address)[1]
+        nbytes = self.blocks.pop(address)[1]
+        self.live -= nbytes
+        if self.reuse:
+            self.free.setdefault(nbytes, []).append(address)
         del self.starts[bisect.bisect_left(self.starts, address)]
 
     def real(self, address, nbytes=0):
@@ -194,73 +209,144 @@ class SimulatedLibrary:
         return -(-data.ctypes.data // 16) * 16 + address - start
 
     def cuMemcpyHtoDAsync_v2(self, target, source, nbytes, stream):
+        self.allowed(stream)                                 # a graph would read the source each time
         data = ctypes.string_at(source, nbytes)              # it has been read when this returns
-        return self.later(lambda: ctypes.memmove(self.real(target, nbytes), data, nbytes))
+        return self.later(lambda: ctypes.memmove(self.real(target, nbytes), data, nbytes), stream)
 
     def cuMemcpyDtoHAsync_v2(self, target, source, nbytes, stream):
-        return self.later(lambda: ctypes.memmove(target, self.real(source, nbytes), nbytes))
+        return self.later(lambda: ctypes.memmove(target, self.real(source, nbytes), nbytes), stream)
 
     def cuMemcpyDtoDAsync_v2(self, target, source, nbytes, stream):
-        return self.later(lambda: ctypes.memmove(self.real(target, nbytes), self.real(source, nbytes), nbytes))
+        return self.later(lambda: ctypes.memmove(self.real(target, nbytes), self.real(source, nbytes), nbytes), stream)
 
     def cuMemsetD8Async(self, target, byte, nbytes, stream):
-        return self.later(lambda: ctypes.memset(self.real(target, nbytes), byte, nbytes))
+        return self.later(lambda: ctypes.memset(self.real(target, nbytes), byte, nbytes), stream)
 
-    # -- the queue
+    # -- streams: a queue for each; nobody does the work of one because another one is waited for
 
-    def later(self, work):
-        """Put work in the queue; 0, or the number of a failure of earlier work, which a GPU keeps as well."""
-        self.queue.append(work)
-        if len(self.queue) > MOST_WAITING:
-            self.flush()
+    @property
+    def queue(self):
+        """All work that waits."""
+        return [work for queue in self.queues.values() for work in queue]
+
+    def later(self, work, stream):
+        """Put work in the queue of a stream; 0, or the number of a failure of earlier work, which a GPU keeps as well."""
+        if stream in self.captured:
+            self.captured[stream].append(work)
+            return 0
+        self.queues[stream].append(work)
+        if len(self.queues[stream]) > MOST_WAITING:
+            self.flush(stream)
         return self.failed
 
-    def flush(self, pieces=None):
-        """Do what waits, or so many pieces of it."""
-        for _ in range(len(self.queue) if pieces is None else min(pieces, len(self.queue))):
-            work = self.queue.popleft()
+    def flush(self, stream, pieces=None):
+        """Do what waits in a stream, or so many pieces of it."""
+        queue = self.queues[stream]
+        for _ in range(len(queue) if pieces is None else min(pieces, len(queue))):
+            work = queue.popleft()
             if not self.failed:
                 try:
                     work()
                 except Failed as failed:
                     self.failed = failed.number
 
+    def allowed(self, stream=None):
+        """Refuse what may not be done while a stream, or that one, is captured."""
+        if self.captured if stream is None else stream in self.captured:
+            raise Failed(NOT_WHILE_CAPTURED)
+
     def cuStreamSynchronize(self, stream):
-        self.flush()
+        self.allowed(stream)
+        self.flush(stream)
         failed, self.failed = self.failed, 0                 # a GPU's context would be lost; the next test goes on
         return failed
 
     def cuStreamQuery(self, stream):
-        self.flush(1)                                        # time passes while somebody asks
-        return NOT_READY if self.queue else self.failed
+        self.flush(stream, 1)                                # time passes while somebody asks
+        return NOT_READY if self.queues[stream] else self.failed
+
+    def cuStreamWaitEvent(self, stream, event, flags):
+        moment = self.moments[event]
+        return self.later(lambda: self.reach(moment), stream)
+
+    def reach(self, moment):
+        """Do the work of its stream until a moment is there."""
+        while moment is not None and moment[0] is None and self.queues[moment[1]]:
+            self.flush(moment[1], 1)
+
+    # -- graphs
+
+    def cuStreamBeginCapture_v2(self, stream, mode):
+        self.captured[stream] = []
+
+    def cuStreamEndCapture(self, stream, out):
+        self._made(out, self.captured.pop(stream))
+
+    def _made(self, out, work):
+        self.last_event += 1
+        self.graphs[self.last_event] = work
+        _write(out, ctypes.c_void_p, self.last_event)
+
+    def cuGraphInstantiateWithFlags(self, out, graph, flags):
+        self._made(out, self.graphs[graph])
+
+    def cuGraphExecUpdate_v2(self, graph, other, info):
+        if len(self.graphs[graph]) != len(self.graphs[other]):
+            return UPDATE_FAILURE
+        self.graphs[graph] = self.graphs[other]
+        return 0
+
+    def cuGraphLaunch(self, graph, stream):
+        for work in self.graphs[graph]:
+            self.later(work, stream)
+        return self.failed
+
+    def cuGraphDestroy(self, graph):
+        del self.graphs[graph]
+
+    cuGraphExecDestroy = cuGraphDestroy
+
+    # -- events: [when it was, None before; the stream]
 
     def cuEventCreate(self, out, flags):
         self.last_event += 1
+        self.moments[self.last_event] = None
         _write(out, ctypes.c_void_p, self.last_event)
 
     def cuEventRecord(self, event, stream):
-        self.moments[event] = None
-        return self.later(lambda: self.moments.update({event: time.perf_counter()}))
+        moment = self.moments[event] = [None, stream]
+
+        def pass_by():
+            moment[0] = time.perf_counter()
+        return self.later(pass_by, stream)
 
     def cuEventQuery(self, event):
-        self.flush(1)
-        return self.failed or (NOT_READY if self.moments[event] is None else 0)
+        moment = self.moments[event]
+        self.flush(moment[1], 1)
+        return self.failed or (NOT_READY if moment[0] is None else 0)
 
     def cuEventSynchronize(self, event):
-        if self.moments[event] is None:
-            return self.cuStreamSynchronize(0)
+        moment = self.moments[event]
+        if moment[0] is None:
+            self.reach(moment)
+            failed, self.failed = self.failed, 0
+            return failed
 
     def cuEventElapsedTime(self, out, start, end):
-        if None in (self.moments.get(start), self.moments.get(end)):
-            return NOT_READY if start in self.moments and end in self.moments else INVALID
-        _write(out, ctypes.c_float, (self.moments[end] - self.moments[start]) * 1000)
+        first, last = (self.moments.get(event) for event in (start, end))
+        if first is None or last is None:
+            return INVALID
+        if None in (first[0], last[0]):
+            return NOT_READY
+        _write(out, ctypes.c_float, (last[0] - first[0]) * 1000)
 
     def cuEventDestroy_v2(self, event):
-        return self.later(lambda: self.moments.pop(event, None))
+        self.moments.pop(event, None)
 
     # -- kernels
 
     def cuModuleLoadData(self, out, image):
+        self.allowed()
         number = int(ctypes.string_at(image))
         _write(out, ctypes.c_void_p, number)
 
@@ -283,7 +369,7 @@ class SimulatedLibrary:
             real = np.array([self.real(int(w)) if BASE <= w < END else w for w in words[:kernel.words]], np.int64)
             if not kernel.run(real, bx, gx, self.backwards):
                 raise Failed(LAUNCH_FAILED)
-        return self.later(run)
+        return self.later(run, stream)
 
 
 def _write(address: int, kind: Any, value: int) -> None:

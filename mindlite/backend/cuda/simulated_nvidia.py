@@ -78,7 +78,7 @@ class SimulatedNvidia:
         """The elements at an address of a GPU. strides: in elements, not negative"""
         count = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if all(shape) else 0
         where = self.driver.real(address, count * dtype.itemsize)
-        raw = np.frombuffer((ctypes.c_uint8 * max(count * dtype.itemsize, 1)).from_address(where), np.uint8)
+        raw = np.ctypeslib.as_array((ctypes.c_uint8 * max(count * dtype.itemsize, 1)).from_address(where))
         return np.lib.stride_tricks.as_strided(raw[:count * dtype.itemsize].view(dtype), shape,
                                                tuple(s * dtype.itemsize for s in strides))
 
@@ -147,7 +147,7 @@ class SimulatedLt(SimulatedNvidia):
             if keep:
                 value = value + keep * c_.astype(wide)
             d_[:] = self._finished(value, facts, d_.dtype).astype(d_.dtype)
-        return self.driver.later(run)
+        return self.driver.later(run, stream)
 
     def _matrices(self, address, layout):
         """A stack of matrices in columns."""
