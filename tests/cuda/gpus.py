@@ -19,8 +19,9 @@ QUIET = {"cuCtxSetCurrent"}                                  # calls that cost n
 
 
 @contextlib.contextmanager
-def simulated_gpus(tf32=False, **settings):
-    """GPUs on which kernels run; yields the SimulatedLibrary, whose `target` is the Target."""
+def simulated_gpus(tf32=False, graphs=False, **settings):
+    """GPUs on which kernels run; yields the SimulatedLibrary, whose `target` is the Target. graphs: Flows are captured"""
+    before = config.set(cuda_graphs=graphs)
     library = SimulatedLibrary(**settings)
     library.target = CUDA(Driver(library), tf32=tf32)
     provide(library.target)
@@ -30,7 +31,7 @@ def simulated_gpus(tf32=False, **settings):
         library.target.driver.synchronize(0)
     finally:
         ms.set_context(device_target="CPU")
-        config.set(device_id=0)
+        config.set(device_id=0, **before)
         withdraw("GPU")
 
 

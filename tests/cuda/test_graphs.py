@@ -30,7 +30,7 @@ def check(out, want):
 
 
 def test_the_second_call_is_captured_and_later_ones_are_one_launch_each():
-    with simulated_gpus(reuse=True) as library:
+    with simulated_gpus(graphs=True, reuse=True) as library:
         jitted, (x, y), want = ms.jit(work, fullgraph=True), on_gpu(X, X + 1), arrays(ms.jit(work)(Tensor(X), Tensor(X + 1)))
         seen = []
         for _ in range(6):
@@ -45,7 +45,7 @@ def test_the_second_call_is_captured_and_later_ones_are_one_launch_each():
 
 def test_other_arguments_and_results_are_seen_at_their_own_addresses():
     wants = [arrays(ms.jit(work)(Tensor(X + shift), Tensor(X * shift))) for shift in range(12)]
-    with simulated_gpus() as library:                         # no address is ever used again
+    with simulated_gpus(graphs=True) as library:                         # no address is ever used again
         jitted = ms.jit(work, fullgraph=True)
         for shift, want in enumerate(wants):
             out = jitted(*on_gpu(X + shift, X * shift))
@@ -55,7 +55,7 @@ def test_other_arguments_and_results_are_seen_at_their_own_addresses():
 
 
 def test_the_double_finds_a_graph_that_is_replayed_with_addresses_of_another_run():
-    with simulated_gpus() as library:
+    with simulated_gpus(graphs=True) as library:
         jitted, (x, y) = ms.jit(work, fullgraph=True), on_gpu(X, X)
         keep = [jitted(x, y) for _ in range(2)]
         graph = next(iter(library.graphs))
@@ -72,7 +72,7 @@ def test_what_comes_from_the_cpu_is_copied_for_each_replay_and_what_the_cpu_chec
 
     def rows(x, i):
         return ops.gather(table, i, 0) + x
-    with simulated_gpus(reuse=True) as library:
+    with simulated_gpus(graphs=True, reuse=True) as library:
         jitted = ms.jit(rows, fullgraph=True)
         for n in range(6):
             x, i = X[:3] * n, np.array([n, 1, 49 - n])
@@ -96,7 +96,7 @@ def test_training_with_parameters_that_are_updated_gives_the_cpus_losses():
         step = ms.jit(step, fullgraph=True)
         return [float(step(Tensor(X[:4] + n))) for n in range(8)]
     want = losses()
-    with simulated_gpus(reuse=True, nvidia=("cublasLt",)) as library:
+    with simulated_gpus(graphs=True, reuse=True, nvidia=("cublasLt",)) as library:
         np.testing.assert_allclose(losses(), want, rtol=1e-4)
         assert library.counts["cuGraphLaunch"] >= 6 and library.counts["cublasLtMatmul"] <= 8
 
@@ -113,7 +113,7 @@ DECISIONS = {
 def test_what_decides_or_waits_is_never_captured(name):
     function, settings = DECISIONS[name]
     want = ms.jit(function)(Tensor(X)).asnumpy()
-    with simulated_gpus(reuse=True) as library:
+    with simulated_gpus(graphs=True, reuse=True) as library:
         jitted, (x,) = ms.jit(function, **settings), on_gpu(X)
         for _ in range(4):
             np.testing.assert_allclose(jitted(x).asnumpy(), want, rtol=1e-5, atol=1e-5)
@@ -121,7 +121,7 @@ def test_what_decides_or_waits_is_never_captured(name):
 
 
 def test_numbers_that_change_each_time_are_launched_as_they_are_before_long():
-    with simulated_gpus(reuse=True) as library:
+    with simulated_gpus(graphs=True, reuse=True) as library:
         jitted, (x,) = ms.jit(lambda x, n: x * n, fullgraph=True), on_gpu(X)
         for n in range(40):
             out = jitted(x, float(n) + 0.5)
@@ -130,7 +130,7 @@ def test_numbers_that_change_each_time_are_launched_as_they_are_before_long():
 
 
 def test_a_check_that_fails_in_a_replay_launches_nothing_and_the_next_call_is_right():
-    with simulated_gpus(reuse=True) as library:
+    with simulated_gpus(graphs=True, reuse=True) as library:
         jitted, (x,) = ms.jit(lambda x, i: ops.gather(x, i, 0) * 2.0, fullgraph=True), on_gpu(X)
         for _ in range(3):
             jitted(x, Tensor([1, 2]))
@@ -142,12 +142,9 @@ def test_a_check_that_fails_in_a_replay_launches_nothing_and_the_next_call_is_ri
 
 
 def test_a_switch_turns_graphs_off():
-    before = config.set(cuda_graphs=False)
-    try:
-        with simulated_gpus() as library:
-            jitted, (x, y) = ms.jit(work, fullgraph=True), on_gpu(X, X)
-            for _ in range(3):
-                jitted(x, y)
-            assert library.counts["cuStreamBeginCapture_v2"] == 0 and library.counts["cuLaunchKernel"] == 6
-    finally:
-        config.set(**before)
+    with simulated_gpus(graphs=True) as library:
+        config.set(cuda_graphs=False)
+        jitted, (x, y) = ms.jit(work, fullgraph=True), on_gpu(X, X)
+        for _ in range(3):
+            jitted(x, y)
+        assert library.counts["cuStreamBeginCapture_v2"] == 0 and library.counts["cuLaunchKernel"] == 6

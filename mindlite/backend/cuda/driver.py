@@ -150,14 +150,6 @@ class _Gpu:
         self.rooms: dict = {}                                # of libraries to work in, by bytes
         self.handles: dict = {}                              # of libraries, by name
 
-    def follow(self, stream, before):
-        """What is asked of a stream from now on waits for what was asked of another."""
-        driver = self.driver()
-        event = driver.asked("cuEventCreate", _P(), NO_TIMING).value
-        driver.call("cuEventRecord", event, before)
-        driver.call("cuStreamWaitEvent", stream, event, 0)
-        driver.call("cuEventDestroy_v2", event)
-
     def workspace(self, nbytes):
         """The address of room in which the libraries work, one call after the other; it lives as long as the process."""
         if nbytes not in self.rooms:
@@ -298,8 +290,22 @@ class Driver:
             self.call("cuStreamSynchronize", gpu.stream)
         elif source == CPU:
             self.call("cuMemcpyHtoDAsync_v2", target, start, nbytes, gpu.stream)
-        else:
+        elif to == source:
             self.call("cuMemcpyDtoDAsync_v2", target, start, nbytes, gpu.stream)
+        else:                                                # each has a stream: what is there is done, and then seen
+            other = self.gpu(source.index)
+            self.follow(gpu, gpu.stream, other, other.stream)
+            self.call("cuMemcpyDtoDAsync_v2", target, start, nbytes, gpu.stream)
+            self.follow(other, other.stream, gpu, gpu.stream)
+
+    def follow(self, waiting: _Gpu, stream: int, gpu: _Gpu, before: int) -> None:
+        """What is asked of a stream from now on waits for what was asked of another, which may be another device's."""
+        self.call("cuCtxSetCurrent", gpu.context)
+        event = self.asked("cuEventCreate", _P(), NO_TIMING).value
+        self.call("cuEventRecord", event, before)
+        self.call("cuCtxSetCurrent", waiting.context)
+        self.call("cuStreamWaitEvent", stream, event, 0)
+        self.call("cuEventDestroy_v2", event)
 
     def synchronize(self, index: int) -> None:
         """Wait until all work is done. raises : CudaError if some of it failed"""

@@ -80,7 +80,7 @@ class Replays:
     def _capture(self, key: Any, call: Callable[[], int]) -> int:
         driver, gpu = self.driver, self.gpu
         driver.current(gpu.index)
-        gpu.follow(gpu.copies, gpu.stream)                   # earlier replays have read what is copied now
+        driver.follow(gpu, gpu.copies, gpu, gpu.stream)      # earlier replays have read what is copied now
         driver.call("cuStreamBeginCapture_v2", gpu.stream, RELAXED)
         status = -1
         try:
@@ -88,7 +88,7 @@ class Replays:
         finally:
             captured = ctypes.c_void_p()
             ended = driver.functions["cuStreamEndCapture"](gpu.stream, ctypes.byref(captured))
-            gpu.follow(gpu.stream, gpu.copies)
+            driver.follow(gpu, gpu.stream, gpu, gpu.copies)
         if status:
             return status
         graph = self._executable(captured.value) if ended == 0 else 0
