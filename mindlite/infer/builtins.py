@@ -19,7 +19,7 @@ from ..ops import stack
 from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
 from ..ops.state import stop_gradient
-from .access import attribute, binary_value, iterate, length
+from .access import attribute, binary_value, is_tensor, iterate, length
 from .branches import truth
 from .containers import pairs_of
 from .evaluating import Evaluating
@@ -48,11 +48,6 @@ def builtin(*functions: Value) -> Callable[[Callable[..., Value]], Callable[...,
     return register
 
 
-@builtin(len)
-def _len(ev: Evaluating, value: Value) -> Value:
-    return length(ev, value)
-
-
 @builtin(range)
 def _range(ev: Evaluating, *given: Value) -> Value:
     args = [_index_of(ev, a) for a in given]
@@ -64,7 +59,7 @@ def _range(ev: Evaluating, *given: Value) -> Value:
 
 def _index_of(ev: Evaluating, value: Value) -> Value:
     """An int that counts: what `operator.index` gives."""
-    if _is_tensor(value):
+    if is_tensor(value):
         if value.dtype.kind not in "iu":
             raise DTypeError(f"only an integer Tensor is an index, this is {dtype_of(value).name}")
         return item_of_tensor(ev, value)
@@ -79,16 +74,6 @@ def item_of_tensor(ev: Evaluating, value: Value) -> Value:
     """The one element of a tensor, as a number."""
     with interpreting(ev.tracer):
         return tensor_to_scalar(ev.tracer.lift(value))
-
-
-@builtin(tuple)
-def _tuple(ev: Evaluating, value: Value = ()) -> tuple:
-    return tuple(iterate(ev, value))
-
-
-@builtin(list)
-def _list(ev: Evaluating, value: Value = ()) -> Value:
-    return ev.new_box("list", tuple(iterate(ev, value)))
 
 
 @builtin(set)
@@ -110,11 +95,6 @@ def _zip(ev: Evaluating, *values: Value, strict: bool = False) -> Box:
     return new_iterator(ev, "zip", tuple([iterator_of(ev, v) for v in values]), strict)
 
 
-@builtin(enumerate)
-def _enumerate(ev: Evaluating, iterable: Value, start: Value = 0) -> Value:
-    return new_iterator(ev, "enumerate", iterator_of(ev, iterable), _index_of(ev, start))
-
-
 @builtin(reversed)
 def _reversed(ev: Evaluating, value: Value) -> Value:
     if isinstance(value, Box) and value.kind in ("iterator", "set"):
@@ -127,11 +107,6 @@ def _map(ev: Evaluating, fn: Value, *values: Value) -> Box:
     if not values:
         raise raises(ev, TypeError("map() must have at least two arguments."))
     return new_iterator(ev, "map", fn, _zip(ev, *values))
-
-
-@builtin(filter)
-def _filter(ev: Evaluating, fn: Value, value: Value) -> Value:
-    return new_iterator(ev, "filter", fn, iterator_of(ev, value))
 
 
 @builtin(iter)
@@ -239,7 +214,7 @@ def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str
                 {"key": lambda x: ev.call(key, (x,), {})} if key else {}), **kwargs)
         best = values[0]
         for x in values[1:]:
-            if _is_tensor(best) or _is_tensor(x):
+            if is_tensor(best) or is_tensor(x):
                 best = ev.trace(PRIMITIVES[op], (best, x), {})
             elif isinstance(best, (int, Dim)) and isinstance(x, (int, Dim)):
                 best = of_dims(best, x)
@@ -253,19 +228,29 @@ def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str
 BUILTINS[max], BUILTINS[min] = _extreme("max", "maximum", dim_max, "max"), _extreme("min", "minimum", dim_min, "min")
 
 
-def _is_tensor(value: Value) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
+BUILTINS.update({
+    len: length,
+    tuple: lambda ev, value=(): tuple(iterate(ev, value)),
+    list: lambda ev, value=(): ev.new_box("list", tuple(iterate(ev, value))),
+    enumerate: lambda ev, iterable, start=0: new_iterator(ev, "enumerate", iterator_of(ev, iterable), _index_of(ev, start)),
+    filter: lambda ev, fn, value: new_iterator(ev, "filter", fn, iterator_of(ev, value)),
+    pow: lambda ev, base, exp, mod=None: binary_value(ev, "**", base, exp) if mod is None else by_python(ev, pow, base, exp, mod),
+    divmod: lambda ev, a, b: (binary_value(ev, "//", a, b), binary_value(ev, "%", a, b)),
+    type: lambda ev, value, *rest: by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(ev, value),
+    callable: lambda ev, value: isinstance(value, (Closure, BoundMethod)) or callable(value),
+    id: lambda ev, value: id(value),
+})
 
 
 # ---------------------------------------------------------------- numbers
 
-def _converter(cls, kind: Value) -> Callable[..., Value]:
+def _converter(kind: Any) -> Callable[..., Value]:
     def handler(ev, value=0, *rest):
         if rest and (kind is not int or not isinstance(value, (str, bytes))):
-            return by_python(ev, cls, ev.unbox(value), *ev.unbox(rest))             # Python says what is wrong
+            return by_python(ev, kind, ev.unbox(value), *ev.unbox(rest))             # Python says what is wrong
         if ev.is_object(value):
-            return ask_python(ev, cls, (value, *rest), f"{cls.__name__} of an object that Python made")
-        if _is_tensor(value):
+            return ask_python(ev, kind, (value, *rest), f"{kind.__name__} of an object that Python made")
+        if is_tensor(value):
             value = item_of_tensor(ev, truth(ev, value) if kind is bool else value)
         if isinstance(value, Dim):
             if kind is int:
@@ -278,17 +263,16 @@ def _converter(cls, kind: Value) -> Callable[..., Value]:
                 return value if value.abstract.type is kind else scalar_cast(value, type=kind)
         if kind is bool:
             return truth(ev, value)
-        return by_python(ev, cls, ev.unbox(value), *rest)
+        return by_python(ev, kind, ev.unbox(value), *rest)
     return handler
 
 
-for _cls in (int, float, bool):
-    BUILTINS[_cls] = _converter(_cls, _cls)
+BUILTINS.update({kind: _converter(kind) for kind in (int, float, bool)})
 
 
 @builtin(abs)
 def _abs(ev: Evaluating, value: Value) -> Value:
-    if _is_tensor(value):
+    if is_tensor(value):
         return ev.trace(PRIMITIVES["abs"], (value,), {})
     if isinstance(value, AnfNode):
         with interpreting(ev.tracer):
@@ -298,17 +282,7 @@ def _abs(ev: Evaluating, value: Value) -> Value:
 
 @builtin(round)
 def _round(ev: Evaluating, value: Value, *digits: Value) -> Value:
-    return ev.trace(PRIMITIVES["round"], (value,), {}) if _is_tensor(value) else by_python(ev, round, ev.unbox(value), *digits)
-
-
-@builtin(pow)
-def _pow(ev: Evaluating, base: Value, exp: Value, mod: Value = None) -> Value:
-    return binary_value(ev, "**", base, exp) if mod is None else by_python(ev, pow, base, exp, mod)
-
-
-@builtin(divmod)
-def _divmod(ev: Evaluating, a: Value, b: Value) -> Value:
-    return binary_value(ev, "//", a, b), binary_value(ev, "%", a, b)
+    return ev.trace(PRIMITIVES["round"], (value,), {}) if is_tensor(value) else by_python(ev, round, ev.unbox(value), *digits)
 
 
 # ---------------------------------------------------------------- objects
@@ -355,16 +329,6 @@ def _isinstance(ev: Evaluating, value: Value, classes: Value) -> bool:
     return by_python(ev, isinstance, value, classes)
 
 
-@builtin(type)
-def _type(ev: Evaluating, value: Value, *rest: Value) -> Value:
-    return by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(ev, value)
-
-
-@builtin(callable)
-def _callable(ev: Evaluating, value: Value) -> bool:
-    return isinstance(value, (Closure, BoundMethod)) or callable(value)
-
-
 def _named(ev: Evaluating, value: Value, name: str) -> Value:
     """value.name, for a name that is any value. raises : Raises with Python's TypeError where it is no str"""
     if not isinstance(name, (str, Formatted)):
@@ -391,11 +355,6 @@ def _getattr(ev: Evaluating, value: Value, name: str, *default: Value) -> Value:
         if default and raised_as(error, AttributeError) is not None:
             return default[0]
         raise
-
-
-@builtin(id)
-def _id(ev: Evaluating, value: Value) -> Value:
-    return id(value)
 
 
 @builtin(str)

@@ -294,11 +294,6 @@ def concretely(prim: syntax.Syntax) -> Callable[..., Any]:
     return register
 
 
-@concretely(syntax.cell_get)
-def cell_get(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return by_python(ev, read_cell, values[0], node.attrs["name"], node.attrs["free"])
-
-
 @concretely(syntax.cell_set)
 def cell_set(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if not isinstance(values[1], Undefined):
@@ -306,16 +301,6 @@ def cell_set(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
         return
     by_python(ev, read_cell, values[0], node.attrs["name"], False)
     del values[0].cell_contents
-
-
-@concretely(syntax.list_append)
-def list_append(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    by_python(ev, values[0].append, values[1])
-
-
-@concretely(syntax.set_add)
-def set_add(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    by_python(ev, values[0].add, values[1])
 
 
 @concretely(syntax.inplace)
@@ -336,32 +321,12 @@ def load_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return by_python(ev, getattr, values[0], node.attrs["name"])
 
 
-@concretely(syntax.store_attr)
-def store_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    by_python(ev, setattr, values[0], node.attrs["name"], values[1])
-
-
-@concretely(syntax.delete_attr)
-def delete_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    by_python(ev, delattr, values[0], node.attrs["name"])
-
-
 @concretely(syntax.format_value)
 def format_value(ev: Evaluating, frame: Frame, node: CNode, values: list) -> str:
     value, spec = values[0], values[1] if len(values) > 1 else ""
     if node.attrs["conversion"]:
         value = by_python(ev, {"s": str, "r": repr, "a": ascii}[node.attrs["conversion"]], value)
     return by_python(ev, format, value, spec or "")
-
-
-@concretely(syntax.make_function)
-def make_function(ev: Recorder, frame: Frame, node: CNode, values: list) -> Callable[..., Any]:
-    return ev.live(Closure(node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"]))
-
-
-@concretely(syntax.get_iter)
-def get_iter(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return LiveIterator(by_python(ev, iter, values[0]))
 
 
 @concretely(syntax.iter_more)
@@ -379,9 +344,17 @@ def iter_more(ev: Evaluating, frame: Frame, node: CNode, values: list) -> bool:
     return True
 
 
-@concretely(syntax.iter_item)
-def iter_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return values[0].get(values[1])
+CONCRETE.update({
+    syntax.cell_get: lambda ev, frame, node, values: by_python(ev, read_cell, values[0], node.attrs["name"], node.attrs["free"]),
+    syntax.list_append: lambda ev, frame, node, values: by_python(ev, values[0].append, values[1]),
+    syntax.set_add: lambda ev, frame, node, values: by_python(ev, values[0].add, values[1]),
+    syntax.store_attr: lambda ev, frame, node, values: by_python(ev, setattr, values[0], node.attrs["name"], values[1]),
+    syntax.delete_attr: lambda ev, frame, node, values: by_python(ev, delattr, values[0], node.attrs["name"]),
+    syntax.make_function: lambda ev, frame, node, values: ev.live(
+        Closure(node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"])),
+    syntax.get_iter: lambda ev, frame, node, values: LiveIterator(by_python(ev, iter, values[0])),
+    syntax.iter_item: lambda ev, frame, node, values: values[0].get(values[1]),
+})
 
 
 def run_concretely(function: Value, args: Sequence[Value], kwargs: dict[str, Any], fallbacks: Records,

@@ -1,6 +1,10 @@
-"""Methods of lists, dicts and sets whose content stands in the store."""
+"""Methods of lists, dicts and sets whose content stands in the store: those of Python, on a copy of the content.
+
+    xs.insert(0, y)        content = list(store[xs]);  content.insert(0, y);  store[xs] = tuple(content)
+"""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..common.errors import ArgumentError, MissingAttributeError
@@ -8,7 +12,10 @@ from .evaluating import Evaluating
 from .program import by_python, of_container
 from .sharing import check_key
 from .values import BoundMethod, Box, Conflict, Value
-from collections.abc import Callable, Sequence
+
+COPIES: dict[str, Callable[..., Any]] = {"list": list, "dict": dict, "set": dict.fromkeys}    # a set keeps its order
+PARTS: dict[str, Callable[..., Any]] = {"items": lambda key, value: (key, value), "keys": lambda key, value: key,
+                                        "values": lambda key, value: value}
 
 
 def items_of(ev: Evaluating, value: Value) -> Value:
@@ -38,41 +45,12 @@ def pairs_of(ev: Evaluating, args: Sequence[Value], kwargs: dict[str, Any]) -> d
     return {**pairs, **kwargs}
 
 
-def _content(ev: Evaluating, box: Box) -> Value:
-    return list(ev.store[box])
-
-
-def _list_append(ev: Evaluating, box: Box, value: Value) -> None:
-    ev.store[box] = ev.store[box] + (value,)
-
-
-def _list_extend(ev: Evaluating, box: Box, values: Value) -> None:
-    ev.store[box] = ev.store[box] + tuple(items_of(ev, values))
-
-
-def _list_insert(ev: Evaluating, box: Box, index: Value, value: Value) -> None:
-    items = _content(ev, box)
-    of_container(ev, items.insert, index, value)
-    ev.store[box] = tuple(items)
-
-
-def _list_pop(ev: Evaluating, box: Box, index: Value = -1) -> Value:
-    items = _content(ev, box)
-    value = of_container(ev, items.pop, index)
-    ev.store[box] = tuple(items)
-    return value
-
-
-def _list_clear(ev: Evaluating, box: Box) -> None:
-    ev.store[box] = ()
-
-
-def _list_reverse(ev: Evaluating, box: Box) -> None:
-    ev.store[box] = ev.store[box][::-1]
-
-
-def _list_copy(ev: Evaluating, box: Box) -> Value:
-    return ev.new_box(box.kind, ev.store[box])
+def change(ev: Evaluating, box: Box, fn: Callable[..., Any], *args: Value) -> Value:
+    """fn(content, *args) on a copy of what a list, dict or set holds, which it holds from now on; gives what fn gives."""
+    content = COPIES[box.kind](ev.store[box])
+    made = of_container(ev, fn, content, *args)
+    ev.store[box] = tuple(content.items() if box.kind == "dict" else content)
+    return made
 
 
 class DictView(tuple):
@@ -88,79 +66,47 @@ class DictView(tuple):
         return made
 
 
-def _entry(key: Any, value: Value) -> tuple:
-    return key, value
+def _view(part: Callable[..., Any]) -> Callable[..., DictView]:
+    return lambda ev, box: DictView.of(ev, box, part)
 
 
-def key_of(key: Any, value: Value) -> Value:
-    """What keys() shows."""
-    return key
+def _python(fn: Callable[..., Any]) -> Callable[..., Value]:
+    """The method that does what `fn` does to a container of Python."""
+    return lambda ev, box, *args: change(ev, box, fn, *args)
 
 
-def _value_of(key: Any, value: Value) -> Value:
-    return value
+def _keyed(fn: Callable[..., Any], changes: bool = True) -> Callable[..., Value]:
+    """The same for a method whose first argument is a key. changes: False for one that only reads"""
+    def method(ev, box, *args):
+        check_key(ev, args[:1], box.marks)
+        return change(ev, box, fn, *args) if changes else of_container(ev, fn, COPIES[box.kind](ev.store[box]), *args)
+    return method
 
 
-def _dict_items(ev: Evaluating, box: Box) -> DictView:
-    return DictView.of(ev, box, _entry)
+def _copy(ev: Evaluating, box: Box) -> Value:
+    return ev.new_box(box.kind, ev.store[box])
 
 
-def _dict_keys(ev: Evaluating, box: Box) -> DictView:
-    return DictView.of(ev, box, key_of)
+def _extend(ev: Evaluating, box: Box, values: Value) -> None:
+    change(ev, box, list.extend, items_of(ev, values))
 
 
-def _dict_values(ev: Evaluating, box: Box) -> DictView:
-    return DictView.of(ev, box, _value_of)
+def _update(ev: Evaluating, box: Box, *args: Value, **kwargs: Any) -> None:
+    change(ev, box, dict.update, pairs_of(ev, args, kwargs))
 
 
-def _dict_get(ev: Evaluating, box: Box, key: Any, default: Value = None) -> Value:
-    check_key(ev, key, box.marks)
-    return of_container(ev, dict(ev.store[box]).get, key, default)
-
-
-def _dict_update(ev: Evaluating, box: Box, *args: Value, **kwargs: Any) -> None:
-    ev.store[box] = tuple({**dict(ev.store[box]), **pairs_of(ev, args, kwargs)}.items())
-
-
-def _dict_pop(ev: Evaluating, box: Box, key: Any, *default: Value) -> Value:
-    check_key(ev, key, box.marks)
-    pairs = dict(ev.store[box])
-    value = of_container(ev, pairs.pop, key, *default)
-    ev.store[box] = tuple(pairs.items())
-    return value
-
-
-def _dict_setdefault(ev: Evaluating, box: Box, key: Any, default: Value | None = None) -> Value:
-    check_key(ev, key, box.marks)
-    pairs = dict(ev.store[box])
-    value = of_container(ev, pairs.setdefault, key, default)
-    ev.store[box] = tuple(pairs.items())
-    return value
-
-
-def _dict_has_key(ev: Evaluating, box: Box, key: Any) -> Value:
-    check_key(ev, key, box.marks)
-    return of_container(ev, dict(ev.store[box]).__contains__, key)
-
-
-def _set_add(ev: Evaluating, box: Box, value: Value) -> None:
-    check_key(ev, value, box.marks)
-    ev.store[box] = tuple(of_container(ev, dict.fromkeys, [*ev.store[box], value]))
-
-
-def _list_sort(ev: Evaluating, box: Box, *, key: Any = None, reverse: bool = False) -> None:
+def _sort(ev: Evaluating, box: Box, *, key: Any = None, reverse: bool = False) -> None:
     ev.store[box] = ev.store[ev.call(sorted, (box,), {"key": key, "reverse": reverse})]
 
 
 METHODS_OF: dict[str, dict[str, Callable[..., Any]]] = {
-    "list": {"append": _list_append, "extend": _list_extend, "insert": _list_insert, "pop": _list_pop,
-             "clear": _list_clear,
-             "reverse": _list_reverse, "copy": _list_copy,
-             "sort": _list_sort},
-    "dict": {"items": _dict_items, "keys": _dict_keys, "values": _dict_values, "get": _dict_get, "update": _dict_update,
-             "pop": _dict_pop, "setdefault": _dict_setdefault, "has_key": _dict_has_key, "clear": _list_clear,
-             "copy": _list_copy},
-    "set": {"add": _set_add, "clear": _list_clear, "copy": _list_copy},
+    "list": {**{fn.__name__: _python(fn) for fn in (list.append, list.insert, list.pop, list.clear, list.reverse)},
+             "extend": _extend, "copy": _copy, "sort": _sort},
+    "dict": {**{name: _view(part) for name, part in PARTS.items()},
+             "get": _keyed(dict.get, changes=False), "has_key": _keyed(dict.__contains__, changes=False),
+             "pop": _keyed(dict.pop), "setdefault": _keyed(dict.setdefault), "clear": _python(dict.clear),
+             "update": _update, "copy": _copy},
+    "set": {"add": _keyed(dict.setdefault), "clear": _python(dict.clear), "copy": _copy},
 }
 
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..common.errors import GradientError
-from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import J, custom_vjp, make_tuple
 from ..mindir.derivative import check_bprop, check_gradient, gradients_of_parts
-from ..mindir.graph import AnfNode, FuncGraph
+from ..mindir.graph import FuncGraph
 from ..mindir.primitive import interpreting
 from ..mindir.protocol import CustomGradient, Recomputed
 from ..ops.basic import broadcast_to, cast, sum_to
+from .access import is_tensor
 from .evaluating import Evaluating
 from .merging import fill
 from .transforms import Subgraph, as_tensor, replace_leaves
@@ -95,11 +95,6 @@ def recomputed(ev: Evaluating, what: Recomputed, args: Sequence[Value], kwargs: 
 
 def _has_gradient(abstract: Any) -> bool:
     return isinstance(abstract, AbstractTensor) and abstract.dtype.is_differentiable and abstract.dtype.kind not in "ui"
-
-
-def is_tensor(value: Value) -> bool:
-    """True for a Tensor and for a node that is one."""
-    return isinstance(value, Tensor) or (isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor))
 
 
 def _gradients_of(ev: Evaluating, name: str, arg: Value, gradient: Value) -> Value:

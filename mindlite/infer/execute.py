@@ -29,7 +29,7 @@ from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, in_order, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)
 from .branches import assigned, compare_numbers
-from .containers import pairs_of
+from .containers import METHODS_OF, change, pairs_of
 from .builtins import builtin, python_type
 from .choice import Chosen, call_chosen, chosen_item
 from .evaluating import Evaluating
@@ -93,11 +93,6 @@ def delete_global(ev: Evaluating, frame: Frame, node: CNode, values: list) -> No
     ev.write_place(Place("item", frame.globals, node.attrs["name"]), Undefined(node.attrs["name"]))
 
 
-@executes(syntax.store_closure)
-def store_closure(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    ev.write_place(Place("cell", frame.closure_cell(node.attrs["name"]), ""), values[0])
-
-
 @executes(syntax.load_closure)
 def load_closure(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     name = node.attrs["name"]
@@ -105,21 +100,6 @@ def load_closure(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Val
     if isinstance(value, Undefined):
         raise raises(ev, unbound(name, free=True))
     return value
-
-
-@executes(syntax.closure_cell)
-def closure_cell(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return frame.closure_cell(node.attrs["name"])
-
-
-@executes(syntax.load_local)
-def load_local(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return assigned(ev, node.attrs["name"], values[0], node.attrs["free"])
-
-
-@executes(syntax.cell_new)
-def cell_new(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return ev.new_box("cell", values[0], node.attrs["name"])
 
 
 @executes(syntax.cell_get)
@@ -153,16 +133,6 @@ def import_module(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Va
 
 # ---------------------------------------------------------------- attributes and items
 
-@executes(syntax.load_attr)
-def load_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return attribute(ev, values[0], node.attrs["name"])
-
-
-@executes(syntax.store_attr)
-def store_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    set_attribute(ev, values[0], node.attrs["name"], values[1])
-
-
 @builtin(setattr)
 def set_attribute(ev: Evaluating, owner: Value, name: str, value: Value) -> None:
     """owner.name = value"""
@@ -189,11 +159,6 @@ def check_plain(ev: Evaluating, owner: Value, name: str) -> None:
         raise Refusal(f"setting {name!r} of a {type(owner).__name__} runs Python code of its class")
 
 
-@executes(syntax.delete_attr)
-def delete_attr(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    delete_attribute(ev, values[0], node.attrs["name"])
-
-
 @builtin(delattr)
 def delete_attribute(ev: Evaluating, owner: Value, name: str) -> None:
     """del owner.name"""
@@ -216,64 +181,40 @@ def load_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
 @executes(syntax.store_item)
 def store_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     owner, index, value = values
-    if ev.is_object(owner):
-        ask_python(ev, operator.setitem, values, "an item of an object that Python made is set", ())
-        return
-    if isinstance(owner, Box):
-        content = ev.store[owner]
-        if owner.kind == "dict":
-            check_key(ev, index, owner.marks)
-            pairs = dict(content)
-            of_container(ev, operator.setitem, pairs, index, value)
-            ev.store[owner] = tuple(pairs.items())
-            return
-        items = list(content)
-        of_container(ev, operator.setitem, items, ev.unbox(index), value if not isinstance(index, slice) else iterate(ev, value))
-        ev.store[owner] = tuple(items)
-        return
-    if is_tensor(owner):
-        if ev.concrete:                                      # a gradient in the making must see it
-            with eager():
-                by_python(ev, operator.setitem, owner, index, value)
-            return
-        made = ev.trace(setitem, (owner, index, value), {})
-        ev.tracer.assign(owner, made)
-        return
-    setter = method_of_class(ev, owner, "__setitem__")
-    if setter is not None:
-        ev.call(setter, (owner, index, value), {})
+    if not is_tensor(owner):
+        change_item(ev, operator.setitem, "set", owner, index, value)
+    elif ev.concrete:                                        # a gradient in the making must see it
+        with eager():
+            by_python(ev, operator.setitem, owner, index, value)
     else:
-        change_outside(ev, operator.setitem, (owner, index, value))
+        ev.tracer.assign(owner, ev.trace(setitem, (owner, index, value), {}))
 
 
 @executes(syntax.delete_item)
 def delete_item(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
-    owner, index = values
+    change_item(ev, operator.delitem, "deleted", *values)
+
+
+def change_item(ev: Evaluating, fn: Callable[..., Any], done: str, owner: Value, index: Value, *value: Value) -> None:
+    """owner[index] = value, or del owner[index]: fn(owner, index, *value). done: what is done, as a word"""
     if ev.is_object(owner):
-        ask_python(ev, operator.delitem, values, "an item of an object that Python made is deleted", ())
-    elif not isinstance(owner, Box):
-        deleter = method_of_class(ev, owner, "__delitem__")
-        if deleter is not None:
-            ev.call(deleter, (owner, index), {})
-        else:
-            change_outside(ev, operator.delitem, (owner, index))
-    elif owner.kind == "dict":
+        ask_python(ev, fn, (owner, index, *value), f"an item of an object that Python made is {done}", ())
+    elif isinstance(owner, Box) and owner.kind == "dict":
         check_key(ev, index, owner.marks)
-        pairs = dict(ev.store[owner])
-        of_container(ev, operator.delitem, pairs, index)
-        ev.store[owner] = tuple(pairs.items())
+        change(ev, owner, fn, index, *value)
+    elif isinstance(owner, Box) and owner.kind == "list":
+        value = tuple([iterate(ev, v) for v in value]) if isinstance(index, slice) else value
+        change(ev, owner, fn, ev.unbox(index), *value)
+    elif isinstance(owner, Box):
+        raise raises(ev, TypeError(f"'{python_type(ev, owner).__name__}' object " + (
+            "does not support item assignment" if value else "doesn't support item deletion")))
+    elif (method := method_of_class(ev, owner, f"__{fn.__name__}__")) is not None:
+        ev.call(method, (owner, index, *value), {})
     else:
-        items = list(ev.store[owner])
-        of_container(ev, operator.delitem, items, ev.unbox(index))
-        ev.store[owner] = tuple(items)
+        change_outside(ev, fn, (owner, index, *value))
 
 
 # ---------------------------------------------------------------- expressions
-
-@executes(syntax.binary)
-def binary(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return binary_value(ev, node.attrs["op"], *values)
-
 
 @executes(syntax.inplace)
 def inplace(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
@@ -281,16 +222,16 @@ def inplace(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     op = node.attrs["op"]
     if ev.is_object(a):
         return ask_python(ev, IN_PLACE[op], (a, b), f"{op}= on an object that Python made")
-    if isinstance(a, Box) and a.kind == "list" and op == "+":
-        ev.store[a] = ev.store[a] + tuple(iterate(ev, b))
-        return a
-    if isinstance(a, Box) and a.kind == "list" and op == "*" and isinstance(b, int):
-        ev.store[a] = by_python(ev, operator.mul, ev.store[a], b)
-        return a
-    if isinstance(a, Box) and a.kind == "dict" and op == "|":
-        ev.store[a] = tuple({**dict(ev.store[a]), **pairs_of(ev, (b,), {})}.items())
-        return a
-    return binary_value(ev, op, a, b)
+    kind = a.kind if isinstance(a, Box) else ""
+    if (kind, op) == ("list", "+"):
+        change(ev, a, list.extend, iterate(ev, b))
+    elif (kind, op) == ("list", "*") and isinstance(b, int):
+        change(ev, a, list.__imul__, b)
+    elif (kind, op) == ("dict", "|"):
+        change(ev, a, dict.update, pairs_of(ev, (b,), {}))
+    else:
+        return binary_value(ev, op, a, b)
+    return a
 
 
 @executes(syntax.unary)
@@ -313,11 +254,6 @@ def unary(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return by_python(ev, UNARY[op], ev.unbox(value))
 
 
-@executes(syntax.compare)
-def compare(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return compare_values(ev, node.attrs["op"], *values)
-
-
 # ---------------------------------------------------------------- displays
 
 def _splat(ev: Evaluating, node: CNode, values: list) -> list:
@@ -329,11 +265,6 @@ def _splat(ev: Evaluating, node: CNode, values: list) -> list:
         else:
             out.append(value)
     return out
-
-
-@executes(syntax.make_tuple)
-def make_tuple(ev: Evaluating, frame: Frame, node: CNode, values: list) -> tuple:
-    return tuple(_splat(ev, node, values))
 
 
 @executes(syntax.make_list)
@@ -363,26 +294,20 @@ def make_dict(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Box:
     return ev.new_box("dict", tuple(pairs.items()))
 
 
-@executes(syntax.make_slice)
-def make_slice(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return slice(*values)
-
-
 @executes(syntax.list_append)
 def list_append(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if ev.is_object(values[0]):
         ask_python(ev, list.append, values, "a list that Python code shares grows", ())
-        return
-    ev.store[values[0]] = ev.store[values[0]] + (values[1],)
+    else:
+        change(ev, values[0], list.append, values[1])
 
 
 @executes(syntax.set_add)
 def set_add(ev: Evaluating, frame: Frame, node: CNode, values: list) -> None:
     if ev.is_object(values[0]):
         ask_python(ev, set.add, values, "a set that Python code shares grows", ())
-        return
-    check_key(ev, values[1], values[0].marks)
-    ev.store[values[0]] = tuple(of_container(ev, dict.fromkeys, [*ev.store[values[0]], values[1]]))
+    else:
+        METHODS_OF["set"]["add"](ev, *values)
 
 
 @executes(syntax.format_value)
@@ -457,11 +382,6 @@ def match_class(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Valu
 
 
 # ---------------------------------------------------------------- functions and calls
-
-@executes(syntax.make_function)
-def make_function(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return Closure(node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"])
-
 
 @executes(syntax.call)
 def call(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
@@ -586,28 +506,26 @@ def iter_step(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     return values[0] + 1 if isinstance(values[0], int) else number(ev, "+", values[0], 1)
 
 
-# ---------------------------------------------------------------- exceptions
+# ---------------------------------------------------------------- what other modules do
 
-@executes(syntax.caught)
-def caught(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return ev.attempts.handling[-1]
-
-
-@executes(syntax.catches)
-def catches_(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return catches(ev, *values)
-
-
-@executes(syntax.enter_context)
-def enter_context(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return enter(ev, *values)
-
-
-@executes(syntax.exit_context)
-def exit_context(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
-    return leave_context(ev, *values)
-
-
-# ---------------------------------------------------------------- JIT Fallback
-
-EXECUTE[syntax.interpret] = interpret_statement
+EXECUTE.update({
+    syntax.load_local: lambda ev, frame, node, values: assigned(ev, node.attrs["name"], values[0], node.attrs["free"]),
+    syntax.store_closure: lambda ev, frame, node, values: ev.write_place(
+        Place("cell", frame.closure_cell(node.attrs["name"]), ""), values[0]),
+    syntax.cell_new: lambda ev, frame, node, values: ev.new_box("cell", values[0], node.attrs["name"]),
+    syntax.binary: lambda ev, frame, node, values: binary_value(ev, node.attrs["op"], *values),
+    syntax.compare: lambda ev, frame, node, values: compare_values(ev, node.attrs["op"], *values),
+    syntax.make_tuple: lambda ev, frame, node, values: tuple(_splat(ev, node, values)),
+    syntax.make_slice: lambda ev, frame, node, values: slice(*values),
+    syntax.make_function: lambda ev, frame, node, values: Closure(
+        node.attrs["graph"], frame, frame.env, tuple(values), node.attrs["signature"]),
+    syntax.closure_cell: lambda ev, frame, node, values: frame.closure_cell(node.attrs["name"]),
+    syntax.load_attr: lambda ev, frame, node, values: attribute(ev, values[0], node.attrs["name"]),
+    syntax.store_attr: lambda ev, frame, node, values: set_attribute(ev, values[0], node.attrs["name"], values[1]),
+    syntax.delete_attr: lambda ev, frame, node, values: delete_attribute(ev, values[0], node.attrs["name"]),
+    syntax.caught: lambda ev, frame, node, values: ev.attempts.handling[-1],
+    syntax.catches: lambda ev, frame, node, values: catches(ev, *values),
+    syntax.enter_context: lambda ev, frame, node, values: enter(ev, *values),
+    syntax.exit_context: lambda ev, frame, node, values: leave_context(ev, *values),
+    syntax.interpret: interpret_statement,
+})

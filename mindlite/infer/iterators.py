@@ -21,7 +21,7 @@ from ..common.records import dataclass
 from ..mindir.graph import AnfNode
 from .access import is_tensor, item, iterate
 from .branches import choose, run_raise, settle, truth
-from .containers import METHODS_OF, DictView, key_of
+from .containers import METHODS_OF, PARTS, DictView
 from .evaluating import Evaluating
 from .jumps import arrive
 from .messages import class_of
@@ -156,7 +156,7 @@ def iterator_of(ev: Evaluating, value: Value) -> Box:
     if isinstance(value, Box) and value.kind == "list":
         return new_iterator(ev, "list", value, 0)
     if isinstance(value, DictView) or isinstance(value, Box) and value.kind == "dict":
-        box, part = (value, key_of) if isinstance(value, Box) else (value.box, value.part)
+        box, part = (value, PARTS["keys"]) if isinstance(value, Box) else (value.box, value.part)
         return new_iterator(ev, "dict", box, part, tuple([k for k, _ in ev.store[box]]), 0)
     if isinstance(value, Box) and value.kind == "set":
         return new_iterator(ev, "set", value, tuple(iterate(ev, value)), 0)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .access import COMPARISONS, OPERATORS, binary_value, compare_values, item, iterate, negate
-from .builtins import builtin
+from .builtins import BUILTINS, builtin
 from .evaluating import Evaluating
 from .iterators import iterator_of
 from .kinds import has_nodes
@@ -23,33 +23,15 @@ from .values import BoundMethod, Closure, Value
 # ---------------------------------------------------------------- operator, functools
 
 
-def _binary(sign: str) -> Callable[..., Value]:
-    return lambda ev, a, b: binary_value(ev, sign, a, b)
+def _with(sign: str, function: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda ev, a, b: function(ev, sign, a, b)
 
 
-def _compare(sign: str) -> Callable[..., Value]:
-    return lambda ev, a, b: compare_values(ev, sign, a, b)
-
-
-for _sign, _function in OPERATORS.items():
-    builtin(_function)(_binary(_sign))
-for _sign, _function in {**COMPARISONS, "is": operator.is_, "is not": operator.is_not}.items():
-    builtin(_function)(_compare(_sign))
-
-
-@builtin(operator.contains)
-def _contains(ev: Evaluating, container: Value, value: Value) -> Value:
-    return compare_values(ev, "in", value, container)
-
-
-@builtin(operator.not_)
-def _not(ev: Evaluating, value: Value) -> Value:
-    return negate(ev, value)
-
-
-@builtin(operator.getitem)
-def _getitem(ev: Evaluating, value: Value, index: Value) -> Value:
-    return item(ev, value, index)
+BUILTINS.update({function: _with(sign, binary_value) for sign, function in OPERATORS.items()})
+BUILTINS.update({function: _with(sign, compare_values) for sign, function in {
+    **COMPARISONS, "is": operator.is_, "is not": operator.is_not}.items()})
+BUILTINS.update({operator.contains: lambda ev, container, value: compare_values(ev, "in", value, container),
+                 operator.not_: negate, operator.getitem: item})
 
 
 @builtin(functools.partial)
@@ -96,9 +78,8 @@ def replace(obj: Any, /, **changes: Any) -> Any:
     return type(obj)(**changes)
 
 
-for _function in (itertools.product, itertools.permutations, itertools.combinations,
-                  itertools.combinations_with_replacement):
-    builtin(_function)(_of_all(_function))
+BUILTINS.update({function: _of_all(function) for function in (
+    itertools.product, itertools.permutations, itertools.combinations, itertools.combinations_with_replacement)})
 
 
 @written(itertools.chain)
