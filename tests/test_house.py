@@ -106,6 +106,12 @@ def imports(name):
     return found
 
 
+def typing_only(name):
+    """The import statements that only a type checker reads: those under `if TYPE_CHECKING`."""
+    return {child for node in ast.walk(tree_of(name)) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for child in node.body}
+
+
 def named(name):
     """(node, module) for each module that a module names in a string, as lazy imports do:
     LazyModule("mindlite.backend.cpu.tile")."""
@@ -165,8 +171,8 @@ def inner_imports():
 
 def cycles():
     """{modules of a cycle, joined: what to do}: the strongly connected components (Tarjan 1972)."""
-    edges = {name: {t for _, t, inside in imports(name) if t in modules() and not inside and t != name}
-             for name in modules() if name not in DOORS}
+    edges = {name: {t for node, t, inside in imports(name) if t in modules() and not inside and t != name
+                    and node not in typing_only(name)} for name in modules() if name not in DOORS}
     number, low, stack, found = {}, {}, [], {}
 
     def visit(name):

@@ -20,11 +20,11 @@ from ..mindir.derivative import push_through_python
 from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
+from ..ops.creation import of_type
 from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
 from .reach import (FLAG, ON_TAPE, FLAGGED, UNKNOWN, Part, after_iterations, either, flag_of, from_tape, is_flag, keeps_zeros,
                     of_both, on_tape, flagged)
 from .vjp import vjp_graph
-from .zeros import zeros_like_abstract
 
 
 def jvp_graph(graph, wrt):
@@ -108,7 +108,7 @@ class Forward:
         found = self.tangent(node)
         if found is None and isinstance(node, CNode) and node.fn == undefined:          # its size may be no value either
             return undefined(abstract=node.abstract)
-        return zeros_like_abstract(node.abstract) if found is None else found
+        return of_type(node.abstract) if found is None else found
 
     def keep(self, node):
         """Copy the node as it is."""
@@ -190,7 +190,7 @@ def _bprop_as_graph(node):
         found = bprop_rule[node.fn](*args, out=tuple(outs) if several else outs[0],
                                     dout=tuple(douts) if several else douts[0], **node.attrs)
         found = found if isinstance(found, (tuple, list)) else (found,)
-        found = [zeros_like_abstract(a.abstract) if g is None else g for g, a in zip(found, args)]
+        found = [of_type(a.abstract) if g is None else g for g, a in zip(found, args)]
         graph.set_outputs([builder.lift(g) for g in found], make_tuple)
     return graph
 
@@ -201,7 +201,7 @@ def transposed(forward, bprop, primals, tangents, outs):
     numbers = [i for i, out in enumerate(outs) if is_smooth(out.abstract)]
     given = [i for i, t in enumerate(tangents) if t is not None]
     linear = vjp_graph(bprop, [first + i for i in numbers], given)
-    zeros = [forward.builder.lift(zeros_like_abstract(out.abstract)) for out in outs]
+    zeros = [forward.builder.lift(of_type(out.abstract)) for out in outs]
     made = inline(forward.target, linear, [*primals, *outs, *zeros, *[tangents[i] for i in given]])
     found = dict(zip(numbers, made[len(bprop.outputs):]))
     return tuple(found.get(i) for i in range(len(outs)))

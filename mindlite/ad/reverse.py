@@ -26,11 +26,11 @@ from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
 from .. import ops
+from ..ops.creation import of_type
 from .activity import active_nodes, expand_composites, is_differentiable, is_integer, result_of
 from .control import FORWARD, PARTS, REVERSE
 from .reach import FLAG, FLAGGED, Part, either, flag_of, joined, keeps_zeros
 from .symbols import Sizes
-from .zeros import zeros_like_abstract
 
 
 class Reverse:
@@ -155,7 +155,7 @@ class Reverse:
 
     def zeros(self, abstract):
         """The zero cotangent of a value of this (forward) abstract."""
-        return self.builder.lift(zeros_like_abstract(self.sizes.renamed(abstract)))
+        return self.builder.lift(of_type(self.sizes.renamed(abstract)))
 
     def cotangent_or_zeros(self, node, index=None):
         """The cotangent, zeros where nothing has flowed."""

@@ -29,7 +29,7 @@ from ..ops.basic import reshape
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put
-from . import lower_control, lower_trees             # noqa: F401   their rules
+from . import lower_control                          # noqa: F401   its rules
 from .aliasing import memories
 from .flow import OutputSpec, Program
 from .library import LIBRARY, is_in_library, lower_finished

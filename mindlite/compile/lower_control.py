@@ -1,10 +1,13 @@
-"""Lowering of tuples, branches, loops, calls, tapes and Python segments: the control nodes of the typed dialect."""
+"""Lowering of the control nodes of the typed dialect (tuples, branches, loops, calls, tapes, Python segments) and of trees."""
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
 
+from ..common import dtype as dt
 from ..common.dim import Symbol, dim_max, lone_symbol, symbols_of
+from ..common.dtype import DType
+from ..common.trees import WORD
 from ..graph_kernel.accumulate import accumulators
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symbols_of_abstract
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
@@ -12,6 +15,7 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
 from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..ops.basic import barrier, reshape
 from ..ops.creation import room
+from ..ops.trees import tree_kind, tree_part, tree_value
 from .flow import Registers
 from .lowering import Lowering, Made, kind_of, lowers
 from .python_calls import Failure
@@ -227,3 +231,29 @@ def lower_check(lowering: Lowering, node: CNode) -> Registers:
     lowering.copies = copies
     b.if_(lowering.value(condition), fine, failed)
     return ()
+
+
+# ---- trees: loads from the records that common.trees has written
+
+def _word(lowering: Lowering, tree: int, index: int, dtype: DType = dt.int64) -> int:
+    b = lowering.b
+    return b.load(b.arith("add", tree, b.const(index * WORD)) if index else tree, dtype)
+
+
+@lowers(tree_kind)
+def lower_kind(lowering: Lowering, node: CNode) -> int:
+    return _word(lowering, lowering.value(node.args[0]), 0)
+
+
+@lowers(tree_part)
+def lower_part(lowering: Lowering, node: CNode) -> int:
+    return _word(lowering, lowering.value(node.args[0]), 1 + node.attrs["index"])
+
+
+@lowers(tree_value)
+def lower_value(lowering: Lowering, node: CNode) -> int:
+    tree, made = lowering.value(node.args[0]), node.abstract
+    if isinstance(made, AbstractScalar):
+        return _word(lowering, tree, 1, dt.float64 if made.type is float else dt.int64)
+    lowering.bind_sizes(made, [_word(lowering, tree, 2 + axis) for axis in range(made.ndim)])
+    return _word(lowering, tree, 1)

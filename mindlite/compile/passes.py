@@ -12,8 +12,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from ..ad import derivative_graph
 from ..backend.target import Target, target_of
@@ -64,7 +64,7 @@ class Wanted:
     device: Any = None
     plan: Any = None
     placements: tuple = ()
-    updates: tuple = ()
+    updates: Sequence[tuple] = ()
 
     @property
     def target(self) -> Target:

@@ -31,8 +31,7 @@ from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_o
 from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
-from .tree_kinds import is_data_tree, is_instance, is_tree
-from .trees import attribute_of_tree, data_of, item_of, items_of, length_of
+from .trees import attribute_of_tree, data_of, is_data_tree, is_instance, is_tree, item_of, items_of, length_of
 from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure, Value
 from collections.abc import Callable
 

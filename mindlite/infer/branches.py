@@ -44,7 +44,7 @@ from .outside import guard_contents, method_of_class
 from .program import by_python, raises
 from .region import Region, align
 from .state import Frame
-from .tree_kinds import is_tree, truth_of
+from .trees import is_tree, truth_of
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure, Value
 
 

@@ -31,7 +31,7 @@ from .outcome import Raises
 from .outside import method_of_class
 from .program import by_python, of_container, raised_as, raises, text_by_python
 from .sharing import check_key
-from .tree_kinds import is_instance, is_tree
+from .trees import is_instance, is_tree
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range, Value
 from collections.abc import Callable, Sequence
 

@@ -40,9 +40,8 @@ from .mapping import map_over
 from .modules import call_module
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .program import by_python
-from .tree_kinds import is_tree
-from .trees import data_of
-from .pullbacks import differentiate
+from .trees import data_of, is_tree
+from .transforms import differentiate
 from .values import BoundMethod, Box, Closure, Formatted, HookMethod, LeavingMethod, MadeException, Place, Value
 
 ABOUT_OBJECTS = (isinstance, type, id, callable, hasattr, getattr)       # they do not read what an object holds

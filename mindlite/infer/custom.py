@@ -11,8 +11,6 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..common.errors import GradientError
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
@@ -21,7 +19,8 @@ from ..mindir.derivative import check_bprop, check_gradient, gradients_of_parts
 from ..mindir.graph import FuncGraph
 from ..mindir.primitive import interpreting
 from ..mindir.protocol import CustomGradient, Recomputed
-from ..ops.basic import broadcast_to, cast, sum_to
+from ..ops.basic import cast, sum_to
+from ..ops.creation import of_type
 from .access import is_tensor
 from .evaluating import Evaluating
 from .merging import fill
@@ -57,8 +56,8 @@ def custom_gradient(ev: Evaluating, what: CustomGradient, args: Sequence[Value],
     captured = [graph.parameters[count:], [p for p in bprop.parameters[count:] if p not in given[0] + given[1]]]
     with building(bprop):
         gradients = [fill(g, bprop.outputs) for g in backward.pattern]
-        gradients = [zeros(x.abstract) if g is None else g for g, x in zip(gradients, forward.inputs)]
-        gradients += [zeros(p.abstract) for p in captured[0] + captured[1]]
+        gradients = [of_type(x.abstract) if g is None else g for g, x in zip(gradients, forward.inputs)]
+        gradients += [of_type(p.abstract) for p in captured[0] + captured[1]]
     strangers = [bprop.add_parameter(p.name, p.abstract) for p in captured[0]]
     bprop.parameters = [*bprop.parameters[:count], *strangers, *captured[1], *given[0], *given[1]]
     with building(bprop) as builder:
@@ -86,7 +85,7 @@ def recomputed(ev: Evaluating, what: Recomputed, args: Sequence[Value], kwargs: 
     with building(bprop, ev.tracer.origin) as builder:
         found = dict(zip(wrt, J(*again, *[douts[i] for i in seeds], graph=graph, wrt=wrt, seeds=seeds,
                                 mode="recompute"))) if wrt and seeds else {}
-        gradients = [found[i] if i in found else zeros(p.abstract) for i, p in enumerate(again)]
+        gradients = [found[i] if i in found else of_type(p.abstract) for i, p in enumerate(again)]
         bprop.set_outputs([builder.lift(g) for g in gradients], make_tuple)
     with interpreting(ev.tracer):
         results = custom_vjp(*operands, graph=graph, bprop=bprop)
@@ -108,11 +107,3 @@ def _gradients_of(ev: Evaluating, name: str, arg: Value, gradient: Value) -> Val
             made = cast(made, dtype=wanted.dtype) if to_cast else made
             return [sum_to(made, wanted.shape) if to_sum else made]
     return [g for part, dx in gradients_of_parts(name, arg, gradient) for g in _gradients_of(ev, name, part, dx)]
-
-
-def zeros(abstract: Any) -> Value:
-    """Zero of this type, under the builder."""
-    if not isinstance(abstract, AbstractTensor):
-        return abstract.type(0)
-    zero = np.zeros((), abstract.dtype.numpy)
-    return broadcast_to(zero, shape=abstract.shape) if abstract.shape else zero

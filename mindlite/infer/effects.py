@@ -75,4 +75,4 @@ class Derivatives:
     def __init__(self) -> None:
         self.leaves: list[AnfNode] = []
         self.stands_for: dict[AnfNode, Any] = {}
-        self.differentiated: set[AnfNode] = set()
+        self.differentiated: set[Any] = set()

@@ -8,29 +8,33 @@ types of what it carries no longer change.
     x: f32[N], n = 3        if n > 2: y = x * n           ->      %1 = mul(x, 3.0) : f32[N]
                             else: y = x
 """
+from __future__ import annotations
+
 import copy
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ..common.config import config
 from ..common.dtype import DType
 from ..common.errors import ArgumentError, MindliteError, NameLookupError, Refusal, Signal, Stage, fault, is_deep
-from ..common.location import is_framework
+from ..common.location import Location, Origin, is_framework
 from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import ABSENT, ANY, Records
 from ..mindir import syntax
 from ..mindir.abstract import AbstractAny, AbstractScalar
 from ..mindir.builder import tensor_type
-from ..mindir.graph import AnfNode, CNode, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..parse.parse import parse_function
 from ..parse.undefined import refuse_undefined
 from .branches import continue_exits, each_type, run_raise, run_switch, settle
 from .calls import call_value
+from .evaluating import Blocks
 from .exceptions import believed, run_try
 from .fallback import NeedsRecord, ask_python, call_unknown, from_outside
 from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
@@ -44,9 +48,8 @@ from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
 from .state import MISSING, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
-from .tree_kinds import is_tree
-from .trees import data_of
-from .values import Box, Closure, Conflict, Lives, Mixed, Place, assumed_of, content_of_cell, fits
+from .trees import data_of, is_tree
+from .values import Box, Closure, Conflict, Lives, Mixed, Place, Value, assumed_of, content_of_cell, fits
 
 MAX_DEPTH = 200
 # constructs that only hand values on, whatever they are
@@ -54,13 +57,13 @@ MOVES = {syntax.load_local, syntax.cell_new, syntax.cell_set, syntax.make_tuple,
          syntax.store_global, syntax.store_closure, syntax.format_value}
 
 
-def takes_all_types(fn):
+def takes_all_types(fn: Value) -> bool:
     """True for a function that the user wrote, and an exception: what is done with their arguments comes later."""
     return isinstance(fn, Closure) or is_users(getattr(fn, "__func__", fn)) or \
         isinstance(fn, type) and issubclass(fn, BaseException)
 
 
-def name_of(node):
+def name_of(node: CNode) -> str:
     """The name of a construct; of a cell with that of its variable, as all of them are made where the function begins."""
     return f"cell_new {node.attrs['name']}" if node.fn is syntax.cell_new else node.fn.name
 
@@ -70,23 +73,24 @@ class Evaluator:
 
     concrete = False                                 # True where every value is real (concrete.py)
 
-    def __init__(self, name="f", fullgraph=False, fallbacks=None, variables=None, refuted=()):
+    def __init__(self, name: str = "f", fullgraph: bool = False, fallbacks: Records | None = None, variables: set | None = None,
+                 refuted: Set[Place] = frozenset()) -> None:
         self.tracer = Tracer(Region(name))
         self.calls, self.objects, self.guards, self.attempts = Calls(), Objects(), Guards(), Attempts()
         self.fallback = Fallbacks(fullgraph, Records() if fallbacks is None else fallbacks)
         self.variables = Variables(set() if variables is None else variables, refuted)
-        self.reasons = []                            # (Location, why a loop is unrolled)
+        self.reasons: list[tuple[Location | None, str | Refusal]] = []     # (Location, why a loop is unrolled)
         self.after: tuple[dict, dict] = {}, {}       # what the stores of the two regions hold that are merged
-        self.read_unassigned = set()                 # names of variables that were read where they have no value
+        self.read_unassigned: set[str] = set()       # names of variables that were read where they have no value
 
     @property
-    def store(self):
+    def store(self) -> dict[Any, Value]:
         """What was assigned to Tensors, and the content of mutable values."""
         return self.tracer.store
 
     # -- values of syntax nodes
 
-    def read(self, frame, node):
+    def read(self, frame: Frame, node: AnfNode) -> Value:
         """The value of a syntax node in `frame`."""
         if isinstance(node, ValueNode):
             value = node.value
@@ -102,7 +106,7 @@ class Evaluator:
             raise Raises(Trap(None, (), self.tracer.origin.location), self.tracer.origin)
         return value
 
-    def defined(self, value, origin=None):
+    def defined(self, value: Value, origin: Origin | None = None) -> Value:
         """`value`, or NameError where it is Undefined."""
         if isinstance(value, Undefined):
             raise NameLookupError(f"name {value.name!r} is not defined on this path",
@@ -111,13 +115,13 @@ class Evaluator:
 
     # -- blocks
 
-    def run_block(self, frame, block, payload, stops):
+    def run_block(self, frame: Frame, block: FuncGraph, payload: tuple, stops: Blocks) -> Outcome:
         """Execute a block and those that it jumps to, until a return or a jump to one of `stops`."""
         if block in stops:
             return Outcome({block: leave_to(frame, block, payload[0])})
         return self.go_on(frame, Outcome({block: payload}), stops)
 
-    def go_on(self, frame, outcome, stops):
+    def go_on(self, frame: Frame, outcome: Outcome, stops: Blocks) -> Outcome:
         """Execute the blocks that an outcome leads to, until a return or a jump to one of `stops`."""
         while outcome.single is not None:
             block = outcome.single
@@ -131,18 +135,18 @@ class Evaluator:
                 outcome = self.run_straight(frame, block, args, stops)
         return continue_exits(self, frame, outcome, stops)
 
-    def run_once(self, frame, header, args, stops):
+    def run_once(self, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks) -> Outcome:
         """Execute one round of a loop: from its header until it comes back there (it is in `stops`) or leaves."""
         return self.go_on(frame, self.run_straight(frame, header, args, stops), stops)
 
-    def run_nodes(self, frame, block, args):
+    def run_nodes(self, frame: Frame, block: FuncGraph, args: Sequence[Value]) -> None:
         """Bind a block's parameters and execute its nodes."""
         frame.env.update(zip(block.parameters, args))
         frame.block = block
         for node in block.nodes:
             frame.env[node] = self.execute(frame, node)
 
-    def run_straight(self, frame, block, args, stops):
+    def run_straight(self, frame: Frame, block: FuncGraph, args: Sequence[Value], stops: Blocks) -> Outcome:
         """Execute the nodes of one block and its terminator."""
         self.run_nodes(frame, block, args)
         end = block.output
@@ -154,7 +158,7 @@ class Evaluator:
         if end.fn is syntax.raise_:
             return run_raise(self, [self.read(frame, a) for a in end.args], end.origin, "again" in end.attrs)
         if end.fn is syntax.try_:
-            return self.run_try(frame, end, stops)
+            return run_try(self, frame, end, stops)
         if end.fn is syntax.yield_:
             target = end.attrs.setdefault("target", Suspended(end))
             handled = sum(handles for _, handles in end.attrs["parts"])
@@ -166,11 +170,7 @@ class Evaluator:
         args = [self.read(frame, a) for a in end.args]
         return Outcome({end.fn: leave_to(frame, end.fn, args) if end.fn in stops else (tuple(args), {})})
 
-    def run_try(self, frame, end, stops, body=None, handles=False):
-        """Execute a `try`."""
-        return run_try(self, frame, end, stops, body, handles)
-
-    def execute(self, frame, node):
+    def execute(self, frame: Frame, node: CNode) -> Value:
         """The value of one syntax node; errors get its place."""
         self.tracer.move_to(node.origin)
         fallback = self.fallback
@@ -186,7 +186,7 @@ class Evaluator:
         finally:
             fallback.construct, fallback.asked = before
 
-    def execute_on(self, frame, node, values):
+    def execute_on(self, frame: Frame, node: CNode, values: list) -> Value:
         """The construct for these values; for each type that one of them may be of."""
         if Mixed not in map(type, values) or node.fn in MOVES or node.fn is syntax.call and takes_all_types(values[0]):
             return EXECUTE[node.fn](self, frame, node, values)
@@ -197,7 +197,7 @@ class Evaluator:
             return self.execute_on(frame, node, [*values[:number], value, *values[number + 1:]])
         return each_type(self, values[number], with_value)
 
-    def judged(self, error):
+    def judged(self, error: Exception) -> BaseException:
         """What an exception that comes out of a construct is: a signal; an error of mindlite's words, which in a `try` may be
         the program's; any other is a fault of inference."""
         place = self.tracer.origin.location
@@ -208,22 +208,23 @@ class Evaluator:
         error.at(place)
         return believed(self, error) if self.attempts.around else error
 
-    def users_place(self):
+    def users_place(self) -> Location | None:
         """The user's line that is executed, or that has called what is: a Location."""
         places = [frame.called_at for frame in self.calls.frames] + [self.tracer.origin.location]
         return next((place for place in reversed(places) if place is not None and not is_framework(place.file)), None)
 
     # -- calls
 
-    def inside_cell(self, cell):
+    def inside_cell(self, cell: Value) -> AbstractContextManager:
         """What is executed in the block is code of this Cell, if it is one."""
         return self.calls.inside_cell(cell, self.tracer)
 
-    def call(self, fn, args, kwargs):
+    def call(self, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """fn(*args, **kwargs), whatever fn is."""
         return call_value(self, fn, args, kwargs)
 
-    def call_graph(self, graph, signature, defaults, args, kwargs, function=None, outer=None, outer_env=None, scope=""):
+    def call_graph(self, graph: Any, signature: Any, defaults: tuple | None, args: Sequence[Value], kwargs: dict[str, Any],
+                   function: Value = None, outer: Frame | None = None, outer_env: Any = None, scope: str = "") -> Value:
         """Call a function given as a syntax graph."""
         bound = bind_arguments(graph.name, signature, defaults, args, kwargs)
         if signature.parameters and list(signature.parameters.values())[-1].kind is inspect.Parameter.VAR_KEYWORD:
@@ -249,7 +250,8 @@ class Evaluator:
             return call_recursive(self, key, lambda values: self.enter_call(
                 key, graph, values, function, outer, outer_env, scope), bound)
 
-    def enter_call(self, key, graph, values, function, outer, outer_env, scope):
+    def enter_call(self, key: Any, graph: FuncGraph, values: Sequence[Value], function: Value, outer: Frame | None,
+                   outer_env: Any, scope: str) -> Value:
         """Execute the graph in a new frame."""
         frame = Frame(graph, function, outer, outer_env, scope)
         outcome = self.within(frame, key, lambda: self.run_block(frame, graph, (tuple(values), {}), frozenset()))
@@ -260,11 +262,11 @@ class Evaluator:
             raise Refusal(f"no path of {graph.name} is known to come to its end", None, graph.origin.location)
         return exits[RETURN]
 
-    def new_frame(self, call):
+    def new_frame(self, call: GeneratorCall) -> Frame:
         """A Frame for a GeneratorCall."""
         return Frame(call.graph, call.function, call.outer, call.outer_env, call.scope)
 
-    def within(self, frame, key, body):
+    def within(self, frame: Frame, key: Any, body: Callable[[], Any]) -> Any:
         """body(), which executes something of `frame`."""
         with self.calls.inside(frame, key, self.tracer):
             try:
@@ -278,7 +280,7 @@ class Evaluator:
                     raise
                 raise found from error
 
-    def call_function(self, function, args, kwargs, scope=""):
+    def call_function(self, function: Value, args: Sequence[Value], kwargs: dict[str, Any], scope: str = "") -> Value:
         """Call a Python function whose source can be parsed."""
         with Stage("parse", self.users_place):
             graph = parse_function(function, self.fallback.marks)
@@ -296,7 +298,7 @@ class Evaluator:
 
     # -- running Python over nodes
 
-    def trace(self, function, args, kwargs):
+    def trace(self, function: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
         """Run a Python function of the framework on the values: its operators write nodes."""
         guard_contents(self, (args, tuple(kwargs.values())))
         args, kwargs = self.unbox(args), self.unbox(kwargs)
@@ -306,7 +308,7 @@ class Evaluator:
             self.make_object(made)
         return made
 
-    def unbox(self, value):
+    def unbox(self, value: Value) -> Value:
         """`value` with Boxes replaced by Python lists, dicts and sets of their content, and nodes by their newest
         value."""
         if isinstance(value, Box):
@@ -326,7 +328,7 @@ class Evaluator:
             return data_of(self, value)
         return self.tracer.current(value) if isinstance(value, AnfNode) else map_parts(self.unbox, value)
 
-    def box(self, value):
+    def box(self, value: Value) -> Value:
         """`value` with the lists and dicts that hold nodes replaced by Boxes."""
         if isinstance(value, list) and has_nodes(value, self.store):
             return self.new_box("list", tuple(self.box(v) for v in value))
@@ -334,7 +336,7 @@ class Evaluator:
             return self.new_box("dict", tuple((k, self.box(v)) for k, v in value.items()))
         return map_parts(self.box, value)
 
-    def new_box(self, kind, content, name=""):
+    def new_box(self, kind: str, content: Value, name: str = "") -> Value:
         """A fresh mutable value; one that is marked is an object that Python makes."""
         mark = self.mark_of(f"{kind} {name}")
         if mark in self.fallback.marks:
@@ -343,34 +345,34 @@ class Evaluator:
         self.store[box] = content
         return box
 
-    def drain(self, value):
+    def drain(self, value: Value) -> list:
         """The items that are left of an iterator, or all of what has one, as a list."""
         return drain(self, iterator_of(self, value))
 
-    def is_object(self, value):
+    def is_object(self, value: Value) -> bool:
         """True for a Python object of which nothing is known until run time."""
         return isinstance(value, AnfNode) and isinstance(value.abstract, AbstractAny)
 
     # -- objects that are made inside
 
-    def make_object(self, value, what=None):
+    def make_object(self, value: Value, what: str | None = None) -> Value:
         """Remember that `value` is an object of this run: it is no variable outside, and new in every run."""
         self.objects.add(value, self.mark_of(what or type(value).__name__), self.tracer.region)
         return value
 
-    def mark_of(self, what):
+    def mark_of(self, what: str) -> tuple:
         """The mark that makes what is made here, now, Python's from the beginning."""
         return "made", what, spot(self.tracer.origin.location)
 
-    def is_marked(self, what):
+    def is_marked(self, what: str) -> bool:
         """True if it is."""
         return not self.concrete and bool(self.fallback.marks) and self.mark_of(what) in self.fallback.marks
 
-    def made_here(self, value):
+    def made_here(self, value: Value) -> bool:
         """True for an object that the function makes."""
         return value in self.objects
 
-    def made_inside(self, key):
+    def made_inside(self, key: Value) -> bool:
         """True for a list or node in the store of a region that is left, if it was made there."""
         if isinstance(key, AnfNode):
             return not self.tracer.region.can_see(key)
@@ -378,12 +380,12 @@ class Evaluator:
 
     # -- guards
 
-    def guard(self, kind, owner, name, value):
+    def guard(self, kind: str, owner: Any, name: str, value: Value) -> None:
         """Remember that `name` of `owner` was read at compile time and was `value`."""
         if owner not in self.objects:
             self.guards.add(kind, owner, name, value)
 
-    def guard_content(self, value):
+    def guard_content(self, value: Value) -> bool:
         """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not
         known."""
         if self.variables.is_changed(value):
@@ -394,7 +396,7 @@ class Evaluator:
 
     # -- variables outside of the graph
 
-    def read_place(self, place):
+    def read_place(self, place: Place) -> Value:
         """The value of a Place: what the graph assigned; an input, if it changes from run to run; else a constant,
         guarded."""
         if place in self.store:
@@ -403,11 +405,11 @@ class Evaluator:
             return ask_python(self, place.read, (), "a variable that Python code changes is read")
         return self.initial(place)
 
-    def is_restless(self, place):
+    def is_restless(self, place: Place) -> bool:
         """True for a variable that is read at run time: Python code changes it, or saw it after the graph assigned it."""
         return place in self.variables.written or place.key in self.fallback.records.volatile
 
-    def initial(self, place):
+    def initial(self, place: Place) -> Value:
         """The value of a Place at the beginning of a run."""
         value = place.read()
         if self.made_here(place.owner):
@@ -433,7 +435,7 @@ class Evaluator:
         self.variables.foreseen.add(place)
         return True
 
-    def write_place(self, place, value):
+    def write_place(self, place: Place, value: Value) -> None:
         """Assign to a Place: it happens when the run is over."""
         if self.concrete:
             place.write(value)
@@ -441,12 +443,12 @@ class Evaluator:
             self.store[place] = value
 
 
-def is_plain(value):
+def is_plain(value: Value) -> bool:
     """True for numbers, names and types, and tuples, lists and dicts of them: nothing that anybody could change."""
     return all(leaf is None or isinstance(leaf, (bool, int, float, complex, str, DType)) for leaf in leaves(value))
 
 
-def can_vary(value):
+def can_vary(value: Value) -> bool:
     """True for what a Place may hold as an input of the graph: a number or a Tensor."""
     return type(value) in (int, float, bool) and fits(value) or type(value) is Tensor
 
@@ -479,7 +481,8 @@ def assigns_in(frame: Frame, place: Place) -> bool:
     return False
 
 
-def bind_arguments(name, signature, defaults, args, kwargs):
+def bind_arguments(name: str, signature: inspect.Signature, defaults: tuple | None, args: Sequence[Value],
+                   kwargs: dict[str, Any]) -> list:
     """The values of a function's parameters, by Python's rules. raises : ArgumentError with Python's own sentence."""
     try:
         bound = signature.bind(*args, **kwargs)
@@ -498,7 +501,7 @@ def bind_arguments(name, signature, defaults, args, kwargs):
     return values
 
 
-def _complaint(name, signature, args, kwargs):
+def _complaint(name: str, signature: inspect.Signature, args: Sequence[Value], kwargs: dict[str, Any]) -> str:
     """What Python says when a function of this signature is called with these arguments."""
     parameters = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else 0)
                   for p in signature.parameters.values()]
@@ -513,12 +516,12 @@ def _complaint(name, signature, args, kwargs):
     return f"{name}() cannot be called like this"
 
 
-def _show(signature):
+def _show(signature: inspect.Signature) -> str:
     return "(" + ", ".join(str(p.replace(annotation=inspect.Parameter.empty))
                            for p in signature.parameters.values()) + ")"
 
 
-def _cell(content):
+def _cell(content: Value) -> types.CellType:
     return types.CellType() if isinstance(content, Undefined) else types.CellType(content)
 
 

@@ -43,8 +43,7 @@ from .outside import guard_contents, method_of_class
 from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
 from .state import Frame
-from .tree_kinds import is_sequence, is_tree
-from .trees import data_of, items_of
+from .trees import data_of, is_sequence, is_tree, items_of
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range, Unsure,
                      Value)
 

@@ -23,6 +23,7 @@ from .access import is_tensor, item, iterate
 from .branches import choose, run_raise, settle, truth
 from .containers import METHODS_OF, PARTS, DictView
 from .evaluating import Evaluating
+from .exceptions import run_try
 from .jumps import arrive
 from .messages import class_of
 from .outcome import RETURN, Attempt, Raises
@@ -76,7 +77,7 @@ def _resume(ev: Evaluating, call: GeneratorCall, where: Any, payload: Any, excep
     def go(level, stops):
         if level < len(parts):
             end, handles = parts[level]
-            return ev.run_try(frame, end, stops, lambda ends: inside(level, handles, ends), handles)
+            return run_try(ev, frame, end, stops, lambda ends: inside(level, handles, ends), handles)
         if raised is not None:
             return run_raise(ev, [raised], ev.tracer.origin, again=True)
         if where is None:

@@ -21,7 +21,7 @@ from .kinds import is_leaf, kind_of, map_parts, parts_of, walk
 from .outside import CONTAINERS
 from .region import HookHandle
 from .sharing import spot
-from .tree_kinds import is_tree
+from .trees import is_tree
 from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range, Value
 
 

@@ -29,7 +29,7 @@ from .evaluating import Evaluating
 from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
 from .program import raises
 from .region import HookHandle
-from .tree_kinds import is_tree
+from .trees import is_tree
 from .values import Box, Closure, MadeException, Traceback, Value
 
 

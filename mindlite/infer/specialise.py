@@ -2,16 +2,20 @@
 
     specialise(f, (AbstractTensor(f32, (N, 3)), 2), {})  ->  Specialised(graph, output, inputs, updates, guards, ...)
 """
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
 from ..common.errors import (DTypeError, EndlessRecursionError, GradientError, IndexRangeError, InternalError, MindliteError,
                              Refusal, ShapeError, UndefinedNameError, ValueRangeError, fault, is_deep, placing)
 from ..common.records import dataclass
+from ..common.tensor import Tensor
 from ..fallback.log import Trap
 from ..fallback.record import Records
 from ..mindir.abstract import AbstractTree
-from ..mindir.constraints import collecting
+from ..mindir.constraints import Constraint, collecting
 from ..mindir.control import make_tuple
 from ..mindir.inline import has_effects
 from .arguments import Arguments
@@ -20,10 +24,11 @@ from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .jumps import may_wait
 from .outcome import NEVER, Departs, Raises
+from .region import Tracer
 from .results import Results
 from .sharing import spot
-from .tree_kinds import refuse_misuse
-from .values import Box, Place
+from .trees import refuse_misuse
+from .values import Box, Place, Value
 from . import execute, library  # noqa: F401  (they fill the tables of constructs and of functions)
 
 
@@ -64,8 +69,9 @@ class Specialised:
     differentiated: tuple = ()
 
 
-def specialise(function, args, kwargs, name="f", fullgraph=False, fallbacks=None, pure=False,
-               weights=(), varying=()):
+def specialise(function: Any, args: Sequence[Any], kwargs: dict[str, Any], name: str = "f", fullgraph: bool = False,
+               fallbacks: Records | None = None, pure: bool = False, weights: Sequence[Tensor] = (),
+               varying: Iterable[Place] = ()) -> Specialised:
     """Infer `function` for arguments in which Abstracts stand for run-time values; everything else is constant.
 
     args, kwargs: pytrees (tuple, list, dict) of Abstract and constants. An Abstract met twice is two parameters.
@@ -116,7 +122,7 @@ MAX_MARKS = 64                   # of one function: beyond, it is Python's as a 
 MAX_AROUND = 8                   # statements around a place that are tried, the innermost first
 
 
-def refused(ev, error):
+def refused(ev: Evaluator, error: Exception) -> Refusal | None:
     """The Refusal by which inference ends; None for an error that the user is to see, and for a fault."""
     if isinstance(error, Raises) and isinstance(error.exception, Trap):
         error = NeedsRecord(*ev.fallback.needed)
@@ -136,7 +142,7 @@ def refused(ev, error):
     return Refusal("the code is nested too deeply for a graph", None) if is_deep(error) else None
 
 
-def leave_to_python(ev, refusal):
+def leave_to_python(ev: Evaluator, refusal: Refusal) -> bool:
     """Mark what Python has to do so that this does not come up again; False where nothing is left to mark."""
     marks, location = ev.fallback.marks, refusal.location
     if refusal.statements is None:
@@ -151,7 +157,7 @@ def leave_to_python(ev, refusal):
     return True
 
 
-def statements_around(ev, place):
+def statements_around(ev: Evaluator, place: tuple) -> Iterator[tuple]:
     """The marks of the statements around a place, the innermost first. Where one that was marked before is none of the
     function's, nor is any behind it: in a lambda's expression, or in what Python calls."""
     found = [n for around, n in ev.fallback.left if around == place]
@@ -165,11 +171,11 @@ class Facts(list):
     """Facts about sizes of the arguments, at which the choice of a variant looks. One about another size, which a function of
     operators demands before it writes one (`ops.glu` an even size), is checked where it is demanded."""
 
-    def __init__(self, tracer):
+    def __init__(self, tracer: Tracer) -> None:
         super().__init__()
         self.tracer = tracer
 
-    def append(self, constraint):
+    def append(self, constraint: Constraint) -> None:
         """Take a Constraint."""
         if self.tracer.is_of_arguments(constraint):
             super().append(constraint)
@@ -177,7 +183,7 @@ class Facts(list):
             self.tracer.demand(constraint)
 
 
-def infer(ev, function, args, kwargs, weights):
+def infer(ev: Evaluator, function: Any, args: Sequence[Any], kwargs: dict[str, Any], weights: Sequence[Tensor]) -> Specialised:
     """Execute the function on its arguments, and write down what it gives: a Specialised."""
     arguments = Arguments(ev)
     inside = tuple([arguments.enter(v, f"x{i}" if len(args) > 1 else "x") for i, v in enumerate(args)])
@@ -203,7 +209,7 @@ def infer(ev, function, args, kwargs, weights):
                        tuple(sorted(results.numbers[x] for x in ev.tracer.derivatives.differentiated)))
 
 
-def execute_function(ev, function, args, kwargs, arguments):
+def execute_function(ev: Evaluator, function: Any, args: tuple, kwargs: dict[str, Value], arguments: Arguments) -> Value:
     """What the function gives for values inside.
 
     raises : what inference does; an uncertain Refusal for an error behind something that is seen outside
@@ -227,7 +233,7 @@ def execute_function(ev, function, args, kwargs, arguments):
             raise
 
 
-def has_acted(ev):
+def has_acted(ev: Evaluator) -> bool:
     """True if something that is seen outside has been done."""
     return has_effects(ev.tracer.root.graph) or any(
         not isinstance(key, Box) and not (isinstance(key, Place) and ev.made_here(key.owner)) for key in ev.store)

@@ -243,7 +243,7 @@ class Fallbacks:
         self.fullgraph, self.records = fullgraph, records
         self.sites: list[Any] = []
         self.keys: set[tuple] = set()
-        self.needed: tuple[str, tuple] | None = None
+        self.needed: Any = None
         self.construct = ""
         self.asked: tuple | None = None
         self.left: set[tuple] = set()

@@ -1,6 +1,14 @@
-"""grad, jvp and their kin during inference: the function becomes a typed graph of its own, under a marker node.
+"""grad, jvp, vjp and linearize during inference: the function becomes a typed graph of its own, under a marker node.
 
 The marker's type is known (a gradient is like its input), so inference goes on; `ad` and `vmap` replace it afterwards.
+
+    value, pull = vjp(f, x)            kept = (x, what f captures), as they are now;  value = the nodes of f
+    dx, = pull(dout)                   dx = J(kept, dout; graph of f, mode "pull")
+
+vjp and linearize run the function where they are called. The function that they give pulls cotangents back, or pushes tangents,
+later and as often as it is called. The graph under its marker computes f's values again, and equal nodes are merged. What f does
+besides computing (it prints, appends, assigns) is done once, at the call of vjp, as in eager mode: ad leaves it out of "pull"
+and "push".
 """
 from __future__ import annotations
 
@@ -20,8 +28,12 @@ from ..mindir.control import J, make_tuple, segment
 from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
                                  weights_of)
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter
+from ..mindir.inline import inline, with_sizes
 from ..mindir.primitive import interpreting
-from ..ops.basic import broadcast_to, cast, reduce_sum, scalar_to_tensor
+from ..mindir.protocol import Derivative
+from ..ops.basic import cast, reduce_sum, scalar_to_tensor
+from ..ops.creation import of_type
+from ..ops.state import identity
 from .access import wrap_container
 from .branches import in_region
 from .evaluating import Evaluating
@@ -260,7 +272,7 @@ class Reversal:
         """What the caller gets, of the gradients by `wrt` and of the arguments by which they are."""
         ev = self.ev
         weight_grads = [(w, gradients[self.numbers[id(w)]] if id(w) in self.numbers else
-                         ev.trace(_zeros, (as_tensor(ev, w).abstract,), {})) for w in self.weights]
+                         ev.trace(of_type, (as_tensor(ev, w).abstract,), {})) for w in self.weights]
 
         def structure(position):
             numbers = iter(self.chosen[position])
@@ -280,7 +292,7 @@ def _gradient(kind: str) -> Callable[..., Value]:
             seeds = made.seeds if sens else tuple([_summed(sub, n) for n in made.seeds])
             graph = sub.region.graph
             ones = cotangents_of(ev, kind, made.leaves, graph, seeds, sens[0]) if sens else [
-                ev.trace(_ones, (graph.outputs[n].abstract,), {}) for n in seeds]
+                ev.trace(of_type, (graph.outputs[n].abstract, 1), {}) for n in seeds]
             again, count = options.get("again"), len(graph.outputs)
             results = J(*sub.inputs, *sub.captured, *ones, graph=graph, wrt=made.wrt, seeds=seeds,
                         mode="pull" if again else "vjp")
@@ -359,16 +371,6 @@ def _direction(ev: Evaluating, given: AnfNode, node: AnfNode, what: tuple[str, s
         return cast(given, dtype=node.dtype) if to_cast else given
 
 
-def _ones(abstract: AbstractTensor) -> Value:
-    one = np.ones((), abstract.dtype.numpy)
-    return broadcast_to(one, shape=abstract.shape) if abstract.shape else one
-
-
-def _zeros(abstract: AbstractTensor) -> Value:
-    zero = np.zeros((), abstract.dtype.numpy)
-    return broadcast_to(zero, shape=abstract.shape) if abstract.shape else zero
-
-
 def along(ev: Evaluating, function: Value, primals: tuple, kwargs: dict[str, Any]) -> Subgraph:
     """(the Subgraph of a function of these arguments, all differentiated); primals: one, or a tuple or list of them"""
     primals = (primals,) if not isinstance(primals, (tuple, Box)) else tuple(ev.unbox(primals))
@@ -407,8 +409,81 @@ def following(ev: Evaluating, sub: Subgraph, value: Value, results: Sequence[Anf
     if isinstance(value, Slot):
         return results[value.number]
     if is_data(value):
-        return ev.trace(_zeros, (as_tensor(ev, value).abstract,), {})
+        return ev.trace(of_type, (as_tensor(ev, value).abstract,), {})
     return map_content(ev, lambda v: following(ev, sub, v, results), value, sub.content)
 
 
-GRADIENTS = {"grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp}
+# ---------------------------------------------------------------- pullbacks
+
+class Later:
+    """What vjp and linearize leave for later, without a node in it: those are handed to it as `kept`."""
+
+    def __init__(self, kind: str, sub: Subgraph, made: Value = None) -> None:
+        self.kind, self.sub, self.made = kind, sub, made
+        self.graph = _renamed(sub.region.graph)
+        self.outputs = sub.region.graph.outputs
+
+    def __mindir__(self) -> Any:
+        return Derivative(self, self.kind)
+
+
+def _renamed(graph: FuncGraph) -> Any:
+    """A copy in which sizes that the graph itself makes have names of their own: it stands beside the one that has run."""
+    given = {symbol for p in graph.parameters for symbol in symbols_of_abstract(p.abstract)}
+    return with_sizes(graph, {symbol: symbol.dim for symbol in given})
+
+
+def _run_now(ev: Evaluating, sub: Subgraph) -> Any:
+    """(the function's value, what its graph was given): kept values have no name, so nobody assigns to them later."""
+    with interpreting(ev.tracer):
+        kept = [_nameless(ev.tracer.lift(x)) for x in (*sub.inputs, *sub.captured)]
+        results = [_nameless(x) for x in inline(ev.tracer.graph, sub.region.graph, kept)]
+    return sub.finish(results), tuple(kept)
+
+
+def _nameless(x: Any) -> Any:
+    return identity(x) if isinstance(x.abstract, AbstractTensor) else x
+
+
+def _vjp(ev: Evaluating, function: Value, options: dict[str, Any], args: tuple, kwargs: dict[str, Any]) -> Value:
+    """(value, what is kept, the function (kept, cotangents) -> gradients)"""
+    args, parted = in_order(args, kwargs)
+    made = Reversal(ev, function, {**options, "grad_position": "all", "numbers": True}, args, parted)
+    like = tuple([replace_leaves(ev, a, lambda x: x) for a in args])
+    value, kept = _run_now(ev, made.sub)
+    return value, (kept, like), Later("pull", made.sub, made)
+
+
+def _pull(ev: Evaluating, later: Later, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
+    (kept, like), given = args
+    made = later.made
+    with interpreting(ev.tracer):
+        douts = cotangents_of(ev, "vjp", made.leaves, later.graph, made.seeds, given)
+        gradients = J(*kept, *douts, graph=later.graph, wrt=made.wrt, seeds=made.seeds, mode="pull")
+    return made.pulled(gradients, like)
+
+
+def _linearize(ev: Evaluating, function: Value, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
+    """(value, what is kept, the function (kept, tangents) -> tangents of the value)"""
+    sub = along(ev, function, args[0], kwargs)
+    value, kept = _run_now(ev, sub)
+    return value, kept, Later("push", sub)
+
+
+def _push(ev: Evaluating, later: Later, options: dict[str, Any], args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
+    kept, tangents = args
+    count = len(later.sub.inputs)
+    seeds = tangents_of(ev, "linearize", kept[:count], tangents)
+    with interpreting(ev.tracer):
+        results = J(*kept, *seeds, graph=later.graph, wrt=tuple(range(count)), seeds=(), mode="push")
+    return following(ev, later.sub, later.sub.pattern, results)
+
+
+DERIVATIVES: dict[str, Callable[..., Value]] = {
+    "grad": _gradient("grad"), "value_and_grad": _gradient("value_and_grad"), "jvp": _jvp, "vjp": _vjp, "pull": _pull,
+    "linearize": _linearize, "push": _push}
+
+
+def differentiate(ev: Evaluating, what: Any, args: tuple, kwargs: dict[str, Any]) -> Value:
+    """grad(f)(*args), value_and_grad, jvp, vjp, linearize, and what the last two gave."""
+    return DERIVATIVES[what.kind](ev, what.function, what.options, args, kwargs)

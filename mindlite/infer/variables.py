@@ -9,17 +9,23 @@ code in the middle must see what was assigned before it, and what it changes mus
 
 All of it is undone and done again where the run begins again (`fallback/log.py`).
 """
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..common.errors import Refusal
 from ..common.tensor import Tensor
 from ..mindir.syntax import Undefined
-from .values import Place
+from .evaluating import Evaluating
+from .values import Place, Value
 
+Guard = tuple[str, Any, str, Any]            # kind, owner and name of what was read, and what it was
 DATA = (bool, int, float, complex, str, bytes, tuple, type(None), Tensor, Undefined, list, dict, set, deque)
 
 
-def pending(ev):
+def pending(ev: Evaluating) -> list[tuple[Place, Value]]:
     """[(Place, value)] of what the graph has assigned and Python code must find: from now on it is read at run time.
 
     raises : Refusal inside a branch or loop, behind which nobody would know whether it was written
@@ -34,19 +40,19 @@ def pending(ev):
     return found
 
 
-def watch(ev):
+def watch(ev: Evaluating) -> dict[tuple, Guard]:
     """{key: guard} of what is read behind the call that is written now, filled as inference goes on."""
     found = {} if ev.tracer.region is ev.tracer.root else ev.guards.found      # in a loop what comes before is behind it too
     ev.guards.watches.append(found)
     return found
 
 
-def changed(guards):
+def changed(guards: dict[tuple, Guard]) -> list[Guard]:
     """The guards of data that do not hold now."""
     return [guard for guard in guards.values() if isinstance(guard[3], DATA) and not _holds(*guard)]
 
 
-def _holds(kind, owner, name, value):
+def _holds(kind: str, owner: Any, name: str, value: Any) -> bool:
     if kind not in ("attr", "item", "cell", "content"):
         return True
     now = owner if kind == "content" else Place(kind, owner, name).read()
@@ -62,11 +68,11 @@ def _holds(kind, owner, name, value):
     return _equal(now, value)
 
 
-def _equal(a, b):
+def _equal(a: Any, b: Any) -> bool:
     return isinstance(a, (bool, int, float, complex, str, bytes, Undefined)) and a == b
 
 
-def restorer(kind, owner, name, value):
+def restorer(kind: str, owner: Any, name: str, value: Any) -> Callable[[], None]:
     """A function that gives a variable, or a container, this value."""
     def restore():
         if kind != "content":
@@ -80,7 +86,7 @@ def restorer(kind, owner, name, value):
     return restore
 
 
-def again(guards):
+def again(guards: Iterable[Guard]) -> tuple[Callable[[], None], ...]:
     """Functions that give these variables what they hold now once more."""
-    return [restorer(kind, owner, name, type(owner)(owner) if kind == "content" else Place(kind, owner, name).read())
-            for kind, owner, name, _ in guards]
+    return tuple([restorer(kind, owner, name, type(owner)(owner) if kind == "content" else Place(kind, owner, name).read())
+                  for kind, owner, name, _ in guards])

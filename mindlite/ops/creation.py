@@ -16,8 +16,9 @@ from ..common.dim import Dim, compare, dim_max
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
-from ..mindir.abstract import AbstractTensor
+from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
+from ..mindir.control import tape_new
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import as_expr, cast as cast_scalar
 from .axes import as_shape, as_size, normal_axis
@@ -73,6 +74,14 @@ sbp_rule(room, lambda *, shape, **attrs: "->" + letters(len(shape)), local=local
 
 
 # ---------------------------------------------------------------- constants
+
+def of_type(abstract: Abstract, value: int = 0) -> Any:
+    """A value of a type, under the builder of a graph: a tensor filled with `value`, a number, or an empty tape."""
+    if isinstance(abstract, AbstractTensor):
+        element = np.full((), value, abstract.dtype.numpy)
+        return broadcast_to(element, shape=abstract.shape) if abstract.shape else element
+    return abstract.type(value) if isinstance(abstract, AbstractScalar) else tape_new()
+
 
 def full(size: Ints, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor filled with one number.

@@ -20,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 
 from .. import ops
-from ..ad.zeros import zeros_like_abstract
 from ..common.config import config
 from ..common.dim import Dim, lone_symbol
 from ..common.errors import InternalError, MindliteError, Stage, user_location
@@ -34,6 +33,7 @@ from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline, symbols_used
+from ..ops.creation import of_type
 from ..optim import optimise
 from .beside import compile_beside
 from .finite import apply_checked, is_watching
@@ -432,7 +432,7 @@ class Recipe:
                 args = [parameters[index] for index in reads]
                 for i, p in zip(backward.seeds, below.parameters[len(args):]):
                     dout = cotangents.pop(outputs[i], None)
-                    args.append(builder.lift(zeros_like_abstract(p.abstract)) if dout is None else dout)
+                    args.append(builder.lift(of_type(p.abstract)) if dout is None else dout)
                 if self.is_open and any(isinstance(p.abstract, AbstractTensor) and p.abstract != arg.abstract
                                         for p, arg in zip(below.parameters, args)):
                     return None, None

@@ -10,8 +10,6 @@ A tape holds every tensor with its batch axis in front, mapped or not, so that w
 integers and bools without axes (counts, predicates) and what Python code has recorded stand on it as they are, and must
 not be mapped.
 """
-import numpy as np
-
 from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -20,7 +18,8 @@ from ..mindir.control import (call, check, cond, custom_vjp, gate, policy_of, po
                               while_loop)
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
-from ..ops.basic import broadcast_to, move_batch_axis, reduce_sum
+from ..ops.basic import move_batch_axis, reduce_sum
+from ..ops.creation import of_type
 from ..ops.reduction import reduce_all
 from ..ops.scalar import tensor_to_scalar
 from .batch import Batch, CannotMask, as_batch, batched_abstract
@@ -96,7 +95,7 @@ def _side(batch, node, side, chosen, operands, dims):
                   true=written(run.name, names, given, by="vmap", write=lambda target, chosen, *values:
                                inline(target, run, lend(chosen, values, dims, batch.size))),
                   false=written(f"{run.name}/nobody", names, given, by="vmap", write=lambda target, *_: [
-                      broadcast_to(np.zeros((), kind.dtype.numpy), shape=kind.shape) for kind in kinds]))
+                      of_type(kind) for kind in kinds]))
 
 
 def batch_while(batch, node, args, dims):

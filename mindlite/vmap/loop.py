@@ -10,7 +10,8 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import while_loop
 from ..mindir.inline import inline
-from ..ops.basic import broadcast_to, move_batch_axis, reshape, scalar_to_tensor
+from ..ops.basic import move_batch_axis, reshape, scalar_to_tensor
+from ..ops.creation import of_type
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
 from ..ops.scalar import tensor_to_scalar
 from .numbers import NUMBER_DTYPES
@@ -34,7 +35,7 @@ def loop_over_elements(graph, args, dims, size):
 
     kinds = [count, *buffers, *[x.abstract for x in args]]
     names = ["i", *[f"out{k}" for k in range(len(outs))], *[p.name for p in graph.parameters]]
-    made = append(while_loop, np.int64(0), *[_zeros(b) for b in buffers], *args, invariants=len(args),
+    made = append(while_loop, np.int64(0), *[of_type(b) for b in buffers], *args, invariants=len(args),
                   cond=written(f"{graph.name}/more", names, kinds, test, by="vmap"),
                   body=written(f"{graph.name}/element", names, kinds, iteration, by="vmap"),
                   abstract=AbstractTuple((count, *buffers)))
@@ -43,10 +44,6 @@ def loop_over_elements(graph, args, dims, size):
 
 def _tensor_type(abstract):
     return AbstractTensor(NUMBER_DTYPES[abstract.type], ()) if isinstance(abstract, AbstractScalar) else abstract
-
-
-def _zeros(abstract):
-    return broadcast_to(np.zeros((), abstract.dtype.numpy), shape=abstract.shape)
 
 
 def _element(x, i, abstract):
