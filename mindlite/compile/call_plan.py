@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..infer.outside import Guard
 from ..backend import python_entry
 from ..common.device import Device, target_device
 from ..common.dim import Symbol
@@ -26,7 +27,6 @@ from ..mindir.graph import FuncGraph, Parameter
 from .executable import Executable
 from .lower import Lowered
 from .pipeline import Compiled
-from .guards import Guard
 from .signature import ScalarSpec, Signature, numbers_in, specs_in
 
 

@@ -33,6 +33,7 @@ import gast
 import ml_dtypes
 import numpy as np
 
+from ..infer.outside import Guard, current_value
 from ..backend.kernel import Kernel
 from ..backend.machine_code import machine_name
 from ..backend.target import current
@@ -56,7 +57,6 @@ from . import flow as F
 from .description import Description, Json, NotCacheable, is_standard, named
 from .executable import Executable, thread_arenas
 from .flow_text import DTYPES, Missing, Reader, Writer
-from .guards import Guard, current_value
 from .lower import Lowered
 from .pipeline import Compiled, compile_function
 from .signature import ObjectSpec, SameSpec, ScalarSpec, Signature, TensorSpec, TreeSpec

@@ -11,45 +11,10 @@ import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
-from ..infer.values import Place, assumed_of
+from ..infer.outside import Guard, current_value, same_value
+from ..infer.values import Place
 from ..mindir.protocol import Hooked
 from ..mindir.syntax import Undefined
-
-Guard = tuple[str, Any, str, Any]            # kind, owner and name of what was read, and what it was
-
-
-def current_value(kind: str, owner: Any, name: str) -> Any:
-    """What a guard would read now."""
-    if kind == "content":
-        return owner
-    if kind.startswith("kind of "):
-        return assumed_of(Place(kind[8:], owner, name).read())
-    return Place(kind, owner, name).read()
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Is what was read still the same? Objects by identity, numbers, strings and tuples of them by value."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, Undefined):
-        return True
-    if isinstance(a, (list, deque)):
-        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
-    if isinstance(a, dict):
-        return len(a) == len(b) and all(same_value(x, y) and same_value(a[x], b[y]) for x, y in zip(a, b))
-    if type(a) is float:
-        return a == b and (a != 0 or repr(a) == repr(b))     # -0.0 is another number
-    if isinstance(a, (int, float, str, bytes, complex, set, bytearray)):
-        return a == b
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
-    if isinstance(a, np.ndarray):
-        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    if isinstance(a, types.MethodType):
-        return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return False
 
 
 def guard_holds(guard: Guard) -> bool:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from ..infer.outside import Guard
 from ..backend import python_entry
 from ..common.config import config
 from ..common.device import kinds
@@ -33,7 +34,7 @@ from ..common.tensor import Parameter, Tensor
 from ..infer.results import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
 from .call_plan import CallPlan
-from .guards import Guard, guard_holds, refused_by
+from .guards import guard_holds, refused_by
 from .known_call import KnownCall
 from .short_plan import ABSENT, ATTRIBUTE, CELL, ITEM, MAX_ARRAYS, METHOD, Check, ShortPlan, check_of
 from .signature import Part, SameSpec, Signature, TensorSpec

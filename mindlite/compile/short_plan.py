@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..infer.outside import current_value
 from ..common.threads import here
 from ..mindir.syntax import Undefined
-from .guards import current_value
 from .known_call import KnownCall
 
 STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, REFUSED, HEAD = range(15)

@@ -22,11 +22,10 @@ from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
 from .branches import compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
-from .effects import AmbiguousTarget
+from .state import AmbiguousTarget, Raises
 from .evaluating import Evaluating
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .kinds import has_nodes, has_sizes, leaves
-from .outcome import Raises
 from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
 from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises

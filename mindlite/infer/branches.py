@@ -39,11 +39,10 @@ from .merging import Merge, Slot, conflict, convert, fill, named, undefined_valu
 from .jumps import may_wait
 from .kinds import skeleton
 from .messages import taken_apart
-from .outcome import NEVER, RETURN, Caught, Departs, NoResultYet, Outcome, Raises, ends_call
 from .outside import guard_contents, method_of_class
 from .program import by_python, raises
 from .region import Region, align
-from .state import Frame
+from .state import NEVER, RETURN, Caught, Departs, Frame, NoResultYet, Outcome, Raises, ends_call
 from .trees import is_tree, truth_of
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure, Value
 

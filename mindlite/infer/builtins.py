@@ -27,7 +27,7 @@ from .fallback import ask_python, call_unknown
 from .iterators import catching, is_iterator, iterator_of, new_iterator, next_of
 from .kinds import data_in, has_nodes
 from .messages import class_of, repr_of, text_of
-from .outcome import Raises
+from .state import Raises
 from .outside import method_of_class
 from .program import by_python, of_container, raised_as, raises, text_by_python
 from .sharing import check_key

@@ -36,11 +36,10 @@ from .evaluating import Evaluating
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import call_key, read_cell
 from .kinds import leaves
-from .outcome import Raises
 from .outside import from_library, is_users, own_method
 from .program import by_python, own_exceptions
 from .region import Tracer
-from .state import Frame
+from .state import Frame, Raises
 from .values import BoundMethod, Closure, LeavingMethod, LiveIterator, Place, Value
 
 CHANGE = {syntax.inplace, syntax.store_item, syntax.delete_item, syntax.store_attr}     # what Python's objects do in place

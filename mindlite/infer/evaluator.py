@@ -41,13 +41,13 @@ from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .kinds import has_nodes, leaves, map_parts, remade
 from .loops import run_loop
-from .outcome import RETURN, Outcome, Raises, Recursion, Suspended, ends_call
 from .outside import CONTAINERS, guard_contents, is_users
 from .program import by_operators
 from .recursion import call_recursive
 from .region import Region, Tracer
 from .sharing import spot
-from .state import MISSING, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
+from .state import (MISSING, RETURN, Attempts, Calls, Fallbacks, Frame, Guards, Objects, Outcome, Raises, Recursion, Suspended,
+                    Variables, ends_call)
 from .trees import data_of, is_tree
 from .values import Box, Closure, Conflict, Lives, Mixed, Place, Value, assumed_of, content_of_cell, fits
 

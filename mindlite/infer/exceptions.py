@@ -27,9 +27,8 @@ from .branches import choose, closing, go_round_or_leave, to_handler
 from .evaluating import Blocks, Evaluating
 from .fallback import NeedsRecord, call_unknown
 from .messages import class_of
-from .outcome import Attempt, Caught, Departs, NoResultYet, Outcome, Raises, Recursion
 from .program import by_python, raises
-from .state import Frame
+from .state import Attempt, Caught, Departs, Frame, NoResultYet, Outcome, Raises, Recursion
 from .values import Traceback, Value
 from .widening import CannotLoop
 

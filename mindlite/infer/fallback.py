@@ -33,15 +33,12 @@ from ..mindir.graph import AnfNode, CNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
-from .effects import AmbiguousTarget
 from .evaluating import Evaluating
 from .kinds import data_in
-from .outcome import Raises
-from .outside import CONTAINERS
+from .outside import CONTAINERS, again, changed, pending, restorer, watch
 from .sharing import flatten, spot
-from .state import Frame
+from .state import AmbiguousTarget, Frame, Raises
 from .values import Value
-from .variables import again, changed, pending, restorer, watch
 
 
 A_BOOL, AN_INT = Given(abstract=AbstractScalar(bool)), Given(abstract=AbstractScalar(int))

@@ -22,12 +22,11 @@ from ..mindir.primitive import interpreting
 from ..mindir.protocol import Hooked
 from .access import is_tensor
 from .branches import write_check
-from .effects import AmbiguousTarget
+from .state import AmbiguousTarget, Raises
 from .evaluating import Evaluating
 from .hooks import hooks_at, marks_of, name_of, pass_hook, pass_hooks
 from .jumps import live_into
 from .merging import fill
-from .outcome import Raises
 from .region import HookHandle, Region
 from .transforms import Subgraph
 from .values import Box, Closure, Value

@@ -25,7 +25,7 @@ from ..parse.interpret import LAMBDA
 from .access import is_tensor
 from .evaluating import Evaluating
 from .fallback import NeedsRecord, call_unknown
-from .outcome import Raises
+from .state import Raises
 from .region import Region
 from .sharing import spot
 from .values import Box, Closure, Place, Value

@@ -26,7 +26,7 @@ from .evaluating import Evaluating
 from .exceptions import run_try
 from .jumps import arrive
 from .messages import class_of
-from .outcome import RETURN, Attempt, Raises
+from .state import RETURN, Attempt, Raises
 from .outside import method_of_class
 from .program import own_exceptions, raises
 from .sharing import spot

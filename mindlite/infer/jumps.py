@@ -12,8 +12,7 @@ from ..mindir import syntax
 from ..mindir.graph import AnfNode, FuncGraph, ValueNode
 from ..mindir.syntax import Undefined
 from .kinds import parts_of
-from .outcome import Suspended
-from .state import Frame
+from .state import Frame, Suspended
 from .values import Box, ByExit, Conflict, Lives, Value
 
 NOT_YET = Undefined("a syntax node")         # what has not been executed on this path

@@ -20,14 +20,12 @@ from ..mindir.primitive import Primitive, interpreting
 from ..mindir.syntax import Undefined
 from ..ops.scalar import tensor_to_scalar
 from .branches import compare_numbers, control_node, go_round_or_leave, in_region, leave_sides, truth, without
-from .effects import AmbiguousTarget
 from .evaluating import Blocks, Evaluating
 from .jumps import loop_exits
 from .kinds import leaves, map_parts
 from .merging import Merge, abstract_of, convert, fill, named, undefined_value, writing
-from .outcome import Outcome, Raises
 from .region import Region, align
-from .state import Frame
+from .state import AmbiguousTarget, Frame, Outcome, Raises
 from .values import Box, Conflict, Place, Value
 from .widening import NOTHING, CannotLoop, Peel, Varying, Widening, flat_like, is_carried, own_sizes, type_of_state
 

@@ -28,7 +28,7 @@ from .evaluating import Evaluating
 from .fallback import as_object
 from .jumps import NOT_YET, live_into
 from .kinds import LEAF, kind_of, map_parts, remade, skeleton, zipped
-from .outcome import Raises
+from .state import Raises
 from .program import by_python
 from .region import Region
 from .sharing import spot

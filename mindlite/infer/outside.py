@@ -1,6 +1,14 @@
-"""What inference reads of objects that stand outside of the graph: methods of the users' classes, what containers hold.
+"""What stands outside of the graph: methods of the users' classes, what containers hold, variables. Each read leaves a guard,
+so that a change is seen at the next call.
 
-Each read leaves a guard, so that a change is seen at the next call.
+Variables: compiled code assigns to them when the run is over, and what it reads of them is a constant under a guard. Python
+code in the middle must see what was assigned before it, and what it changes must be seen behind it:
+
+    self.n = 5                      before the call `self.n = 5` is written; from there on self.n is read at run time
+    library(self)                   behind it, guards of what is read later are looked at again: one that does not hold
+    return x * self.n               is a Trap, and in the next variant that variable is read at run time
+
+All of it is undone and done again where the run begins again (`fallback/log.py`).
 """
 from __future__ import annotations
 
@@ -8,17 +16,19 @@ import functools
 import inspect
 import types
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from ..common.errors import Refusal
 from ..common.location import is_framework
 from ..common.tensor import Parameter, Tensor
 from ..mindir.graph import AnfNode
+from ..mindir.syntax import Undefined
 from .evaluating import Evaluating
 from .kinds import parts_of
-from .values import Value
+from .values import Place, Value, assumed_of
 
 _STDLIB = inspect.__file__.rsplit("/", 1)[0].rsplit("\\", 1)[0]
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
@@ -95,3 +105,91 @@ def is_users_object(value: Value) -> bool:
     cls = type(value)
     return bool(cls.__flags__ & HEAP_TYPE) and isinstance(getattr(value, "__dict__", None), dict) \
         and not isinstance(value, (type, types.ModuleType)) and not (cls.__module__ or "").startswith("mindlite.")
+
+
+# ---------------------------------------------------------------- variables
+
+Guard = tuple[str, Any, str, Any]            # kind, owner and name of what was read, and what it was
+DATA = (bool, int, float, complex, str, bytes, tuple, type(None), Tensor, Undefined, list, dict, set, deque)
+
+
+def pending(ev: Evaluating) -> list[tuple[Place, Value]]:
+    """[(Place, value)] of what the graph has assigned and Python code must find: from now on it is read at run time.
+
+    raises : Refusal inside a branch or loop, behind which nobody would know whether it was written
+    """
+    found = [(key, value) for key, value in ev.store.items() if isinstance(key, Place) and not ev.made_here(key.owner)]
+    if found and ev.tracer.region is not ev.tracer.root:
+        raise Refusal(f"Python code inside a branch or loop sees the variable {found[0][0].name!r}, which was "
+                               "assigned before", location=ev.tracer.origin.location)
+    for key, _ in found:
+        del ev.store[key]
+        ev.variables.written.add(key)
+    return found
+
+
+def watch(ev: Evaluating) -> dict[tuple, Guard]:
+    """{key: guard} of what is read behind the call that is written now, filled as inference goes on."""
+    found = {} if ev.tracer.region is ev.tracer.root else ev.guards.found      # in a loop what comes before is behind it too
+    ev.guards.watches.append(found)
+    return found
+
+
+def changed(guards: dict[tuple, Guard]) -> list[Guard]:
+    """The guards of data that do not hold now."""
+    return [guard for guard in guards.values() if isinstance(guard[3], DATA) and guard[0] in ("attr", "item", "cell", "content")
+            and not same_value(current_value(*guard[:3]), guard[3])]
+
+
+def current_value(kind: str, owner: Any, name: str) -> Any:
+    """What a guard would read now."""
+    if kind == "content":
+        return owner
+    if kind.startswith("kind of "):
+        return assumed_of(Place(kind[8:], owner, name).read())
+    return Place(kind, owner, name).read()
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Is what was read still the same? Objects by identity, numbers, strings and tuples of them by value."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Undefined):
+        return True
+    if isinstance(a, (list, deque)):
+        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(same_value(x, y) and same_value(a[x], b[y]) for x, y in zip(a, b))
+    if type(a) is float:
+        return a == b and (a != 0 or repr(a) == repr(b))     # -0.0 is another number
+    if isinstance(a, (int, float, str, bytes, complex, set, bytearray)):
+        return a == b
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if isinstance(a, types.MethodType):
+        return a.__func__ is b.__func__ and a.__self__ is b.__self__
+    return False
+
+
+def restorer(kind: str, owner: Any, name: str, value: Any) -> Callable[[], None]:
+    """A function that gives a variable, or a container, this value."""
+    def restore():
+        if kind != "content":
+            Place(kind, owner, name).write(value)
+            return
+        if isinstance(owner, list):
+            owner[:] = value
+            return
+        owner.clear()
+        owner.extend(value) if isinstance(owner, deque) else owner.update(value)
+    return restore
+
+
+def again(guards: Iterable[Guard]) -> tuple[Callable[[], None], ...]:
+    """Functions that give these variables what they hold now once more."""
+    return tuple([restorer(kind, owner, name, type(owner)(owner) if kind == "content" else Place(kind, owner, name).read())
+                  for kind, owner, name, _ in guards])

@@ -10,7 +10,7 @@ from ..mindir.graph import AnfNode
 from .access import attribute
 from .evaluating import Evaluating
 from .fallback import ask_python
-from .outcome import Raises
+from .state import Raises
 from .program import by_python, raised_as, raises
 from .values import Box, Value
 

@@ -19,7 +19,7 @@ from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
 from .evaluating import Evaluating
 from .kinds import kind_of, walk
-from .outcome import Raises
+from .state import Raises
 from .region import of_operators
 from .values import Box, Closure, Conflict, Value
 

@@ -19,7 +19,7 @@ from .evaluating import Evaluating
 from .kinds import map_parts, skeleton, walk
 from .loops import Plan
 from .merging import abstract_of, convert, is_data, undefined_value
-from .outcome import NoResultYet, Recursion, barrier
+from .state import NoResultYet, Recursion, barrier
 from .region import Region
 from .values import Box, Mixed, Unsure, Value
 from .widening import CannotLoop, flat_like, widen

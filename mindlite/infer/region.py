@@ -26,7 +26,7 @@ from ..ops.views import WRITE_BACK, follow, write_back
 from ..ops.scalar import scalar_compare
 from ..ops.state import stop_gradient, stored
 from .bounds import demand_bounds
-from .effects import Derivatives, Effects
+from .state import Derivatives, Effects
 from .kinds import map_parts
 from .values import Value
 

@@ -14,7 +14,7 @@ from ..common.tensor import Tensor
 from ..mindir.builder import constant
 from ..mindir.graph import AnfNode
 from .arguments import Arguments
-from .effects import AmbiguousTarget
+from .state import AmbiguousTarget
 from .evaluating import Evaluating
 from .hooks import hooks_at
 from .kinds import is_leaf, kind_of, map_parts, parts_of, walk

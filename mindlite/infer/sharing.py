@@ -24,7 +24,7 @@ from ..common.location import Location
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
-from .effects import AmbiguousTarget
+from .state import AmbiguousTarget
 from .evaluating import Evaluating
 from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
 from .program import raises

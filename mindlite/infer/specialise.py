@@ -23,7 +23,7 @@ from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .jumps import may_wait
-from .outcome import NEVER, Departs, Raises
+from .state import NEVER, Departs, Raises
 from .region import Tracer
 from .results import Results
 from .sharing import spot

@@ -1,14 +1,15 @@
-"""The state of inferring one function, each part with what is done to it. The Evaluator holds one of each."""
+"""The state of inferring one function, each part with what is done to it, and how a piece of a function can end."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from types import CellType
 from typing import Any
 
-from ..common.location import Location, cell_path
+from ..common.errors import Refusal, Signal
+from ..common.location import Location, Origin, cell_path
 from ..fallback.record import Records
-from ..mindir.graph import AnfNode, FuncGraph
+from ..mindir.graph import AnfNode, CNode, FuncGraph
 from .values import Place, Value
 
 MISSING = object()                                # the value of a node that no frame has
@@ -188,7 +189,7 @@ class Guards:
     """What was read outside at compile time, and must be so when the graph is used.
 
     found   : {(kind, id of the owner, name): (kind, owner, name, value)}
-    watches : more of them, each of what was read behind one piece of Python code (variables.py)
+    watches : more of them, each of what was read behind one piece of Python code (outside.py)
     shared  : {id: container} of those from outside that were read
     """
 
@@ -309,3 +310,165 @@ class Attempts:
     def links_of(self, exception: Value) -> dict[str, Value]:
         """{"__cause__" or "__context__": what waits}"""
         return self.linked.get(id(exception), {})
+
+
+# ---------------------------------------------------------------- Tensors that are assigned to, derivatives
+
+class AmbiguousTarget(Refusal):
+    """An assignment to items of what is one of several Tensors, by a condition that is known at run time only. No part of the
+    function is left to Python, which would be given copies of Tensors."""
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message, None, **fields)
+
+
+class Effects:
+    """What is known of the Tensors that may be assigned to in place.
+
+        a = x if c else y        a is `ambiguous`: it may be x or y
+        x[0] = 1                 now a is `stale`: nobody knows whether what it means was assigned to
+
+    ambiguous : nodes that are one of several Tensors with names of their own
+    may_be    : {such a node: those Tensors}
+    stale     : such nodes of whose Tensors one was assigned to
+    views     : {view: (root, path, the root's value then)}
+    versions  : {a value that a Tensor once had: that Tensor, which its holder means}
+    held      : roots of Tensors that Python code holds
+    aliases   : {what asnumpy gave: (the root whose memory that is, its value then)}
+    """
+
+    def __init__(self) -> None:
+        self.ambiguous: set[AnfNode] = set()
+        self.stale: set[AnfNode] = set()
+        self.held: set[Any] = set()
+        self.may_be: dict[AnfNode, Any] = {}
+        self.views: dict[AnfNode, tuple[Any, tuple, Any]] = {}
+        self.versions: dict[Any, Any] = {}
+        self.aliases: dict[AnfNode, tuple[Any, Any]] = {}
+
+    def choose(self, node: AnfNode, roots: Iterable[Any]) -> None:
+        """`node` is one of these Tensors, or of those that one of them may be, or a view of one."""
+        self.ambiguous.add(node)
+        self.may_be.setdefault(node, set()).update(roots, *[self.may_be.get(root, ()) for root in roots])
+
+    def read(self, value: Value) -> None:
+        """What stands for a variable is read. raises : AmbiguousTarget where it may have been assigned to"""
+        if value in self.stale:
+            raise AmbiguousTarget("a variable is one of several Tensors, known at run time only, and one of them was "
+                                  "assigned to", hint="assign to a copy: x = x + 0")
+
+    def assign(self, target: Any) -> None:
+        """A Tensor is assigned to. raises : AmbiguousTarget where others could not see it"""
+        if target in self.ambiguous:
+            raise AmbiguousTarget("which Tensor is assigned to is known at run time only",
+                                  hint="assign to the Tensor itself, or to a copy: x = x + 0")
+        if target in self.held:
+            raise AmbiguousTarget("a Tensor is assigned to that Python code holds too, as a copy",
+                                  hint="assign to a copy: x = x + 0")
+        self.stale.update([node for node, roots in self.may_be.items() if target in roots])
+
+
+class Derivatives:
+    """What derivatives are taken by.
+
+    leaves         : nodes that stand for Parameters, with which gradients stay
+    stands_for     : {input of a derivative: what it is by}
+    differentiated : arguments by which one is, whose hooks are looked for at each call
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[AnfNode] = []
+        self.stands_for: dict[AnfNode, Any] = {}
+        self.differentiated: set[Any] = set()
+
+
+# ---------------------------------------------------------------- how a piece of a function can end
+
+RETURN = "return"
+
+
+class Attempt:
+    """A `try` whose body is being executed. barrier: what no exception can leave on a run-time condition, as it is a
+    graph of its own, or None; targets: {kind of exception: Caught}."""
+
+    def __init__(self, barrier: str | None = None) -> None:
+        self.barrier = barrier
+        self.targets: dict[Any, Caught] = {}
+
+
+@contextlib.contextmanager
+def barrier(attempts: Attempts, what: str) -> Iterator[None]:
+    """Inside, no exception finds the `try` around on a condition that is known at run time only."""
+    with attempts.inside(Attempt(what)) if attempts.around else contextlib.nullcontext():
+        yield
+
+
+class Caught:
+    """Target: the handler of `attempt`, with an exception, which is the payload."""
+    __slots__ = ("attempt",)
+    name = "except"
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+
+
+class Suspended:
+    """Target: who goes on with a generator behind the yield whose terminator is `end`."""
+    __slots__ = ("end",)
+    name = "yield"
+
+    def __init__(self, end: CNode) -> None:
+        self.end = end
+
+
+class Outcome:
+    """{target: payload}, and the number of the target (an int, or a node where several are left).
+
+    A target is RETURN, with the value, or a block, with the values that `leave_to` gives, or Caught with an exception,
+    or Suspended with (the value, what `leave_to` gives for the block behind it, the exceptions being handled).
+    """
+
+    def __init__(self, exits: dict[Any, Any], code: Value = 0) -> None:
+        self.exits, self.code = exits, code
+
+    @property
+    def single(self) -> Any:
+        """The only target, or None."""
+        return next(iter(self.exits)) if len(self.exits) == 1 else None
+
+
+def ends_call(target: Any) -> bool:
+    """True for a target that is not a block of the function."""
+    return target == RETURN or isinstance(target, (Caught, Suspended))
+
+
+class Raises(Signal):
+    """The code raises `exception`, an exception or a MadeException; calls: the Locations of the calls around."""
+    exits: dict = {}
+
+    def __init__(self, exception: Value, origin: Origin | None = None, calls: Sequence[Location | None] = ()) -> None:
+        super().__init__(exception)
+        self.exception, self.origin, self.calls = exception, origin, calls
+
+
+NEVER = Outcome({})                                          # the code does not go on: it has ended the run
+
+
+class Departs(Signal):
+    """A call that does not return: it ends with `outcome`, whose targets are all Caught."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Recursion(Signal):
+    """A function calls itself under a condition that is known at run time only."""
+
+    def __init__(self, key: Any) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+class NoResultYet(Signal):
+    """A recursive call whose result type is not known yet: the path that makes it is left out of this round."""

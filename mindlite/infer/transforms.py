@@ -40,10 +40,9 @@ from .evaluating import Evaluating
 from .hooks import hooks_of, pass_hooks
 from .kinds import leaves, map_parts, walk
 from .merging import Merge, Slot, convert, fill, writing
-from .outcome import Outcome, Raises, barrier
 from .outside import guard_contents
 from .region import align
-from .state import Environment
+from .state import Environment, Outcome, Raises, barrier
 from .values import Box, Conflict, Mixed, Value
 
 

@@ -13,7 +13,8 @@ from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import Passed
 from mindlite.compile import short_plan
-from mindlite.compile.guards import current_value, guard_holds, refused_by
+from mindlite.compile.guards import guard_holds, refused_by
+from mindlite.infer.outside import current_value
 from mindlite.compile.known_call import BRIEF_BYTES, KnownCall
 from mindlite.compile.plain_call import complete, fits, run, run_graph
 from mindlite.compile.quick import MISS

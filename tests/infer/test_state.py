@@ -1,7 +1,7 @@
 """The parts of inference's state, each by itself."""
 import pytest
 
-from mindlite.infer.effects import AmbiguousTarget, Effects
+from mindlite.infer.state import AmbiguousTarget, Effects
 from mindlite.infer.evaluator import Evaluator
 from mindlite.infer.state import Attempts, Calls, Fallbacks, Frame, Guards, Objects, Variables
 from mindlite.fallback.record import Records
