@@ -1,7 +1,6 @@
 """Automatic differentiation of typed graphs: reverse mode (`vjp_graph`) and forward mode (`jvp_graph`)."""
-from .derivatives_only import gradients_only, tangents_only
+from .derivatives_only import gradients_only, recompute_graph, tangents_only
 from .jvp import jvp_graph
-from .recompute import recompute_graph
 from .vjp import vjp_graph
 
 

@@ -3,11 +3,21 @@
     f(x):  print(x); return tanh(x)       pull f(x, dout):  a = tanh(x); return dout * (1 - a * a)
 
 The values that the derivative reads are computed again, in loops and branches too, but nothing else of f.
+
+    f(x):  a = tanh(x); return a * a          recompute f(x, dout):  x = barrier(x, dout);  a = tanh(x)
+                                                                     da = dout * (a + a);  return da * (1 - a * a)
+
+Recomputation (Chen et al. 2016) is such a derivative, which runs when its cotangents are there. A barrier is its first operand,
+which no pass sees through: without it equal nodes would be merged, and what was to be computed again would be kept.
 """
 from ..common.errors import Refusal
+from ..mindir.abstract import AbstractTensor
+from ..mindir.builder import building
 from ..mindir.control import make_tuple
 from ..mindir.graph import CNode, FuncGraph, ValueNode
-from ..mindir.inline import has_effect, live_nodes, without_effects
+from ..mindir.inline import has_effect, inline, live_nodes, without_effects
+from ..ops.basic import barrier
+from ..ops.state import stop_gradient
 from .control import is_pullback
 from .jvp import jvp_graph
 from .vjp import vjp_graph
@@ -56,3 +66,21 @@ def _only(joint, outputs, also, again, has_run):
         target.nodes.append(env[node])
     target.set_outputs([o if isinstance(o, ValueNode) else env[o] for o in outputs], make_tuple)
     return target
+
+
+def recompute_graph(graph, wrt, seeds):
+    """The graph (*parameters, *cotangents) -> (*gradients), which computes the values of `graph` again, but repeats
+    no effect of it. Arguments as `vjp_graph`.
+    """
+    key = "recompute", tuple(wrt), tuple(seeds)
+    if key not in graph.transforms:
+        only = gradients_only(graph, wrt, seeds)
+        target = FuncGraph(f"recompute {graph.name}", graph.origin)
+        made = [target.add_parameter(p.name, p.abstract, p.origin) for p in only.parameters]
+        n = len(graph.parameters)
+        with building(target, graph.origin, by="grad"):
+            known = stop_gradient(made[n])
+            inside = [barrier(p, known) if isinstance(p.abstract, AbstractTensor) else p for p in made[:n]]
+        target.set_outputs(inline(target, only, [*inside, *made[n:]]), make_tuple)
+        graph.transforms[key] = target
+    return graph.transforms[key]

@@ -15,25 +15,18 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
 from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..ops.basic import barrier, reshape
 from ..ops.creation import room
+from ..ops.scalar import number_to_size
 from ..ops.trees import tree_kind, tree_part, tree_value
 from .flow import Registers
-from .lowering import Lowering, Made, kind_of, lowers
+from .lowering import LOWER, Lowering, Made, kind_of, lowers
 from .python_calls import Failure
 
 
-@lowers(tuple_getitem)
-def lower_getitem(lowering: Lowering, node: CNode) -> int:
-    return lowering.env[node.args[0]][node.attrs["index"]]
-
-
-@lowers(make_tuple)
-def lower_make_tuple(lowering: Lowering, node: CNode) -> Registers:
-    return tuple(lowering.value(a) for a in node.args)
-
-
-@lowers(barrier, reshape)
-def lower_reshape(lowering: Lowering, node: CNode) -> int:
-    return lowering.value(node.args[0])
+LOWER.update({
+    tuple_getitem: lambda lowering, node: lowering.env[node.args[0]][node.attrs["index"]],
+    make_tuple: lambda lowering, node: tuple(lowering.value(a) for a in node.args),
+    tape_new: lambda lowering, node: lowering.b.tape(),
+    **dict.fromkeys((barrier, reshape, number_to_size), lambda lowering, node: lowering.value(node.args[0]))})
 
 
 @lowers(undefined)
@@ -173,11 +166,6 @@ def lower_call(lowering: Lowering, node: CNode) -> Registers:
         if isinstance(abstract, AbstractTensor):             # what a called flow makes dies with it: it comes on a tape
             values[number] = lowering.popped(lowering.results, abstract)
     return tuple(values[n] for n in range(len(abstracts)))
-
-
-@lowers(tape_new)
-def lower_tape_new(lowering: Lowering, node: CNode) -> int:
-    return lowering.b.tape()
 
 
 @lowers(tape_push)

@@ -143,11 +143,6 @@ def lower_tensor_to_scalar(lowering: Lowering, node: CNode) -> int:
     return value
 
 
-@lowers(number_to_size)
-def lower_number_to_size(lowering: Lowering, node: CNode) -> int:
-    return lowering.value(node.args[0])
-
-
 @lowers(scalar_to_tensor)
 def lower_scalar_to_tensor(lowering: Lowering, node: CNode) -> int:
     b, x, dtype = lowering.b, node.args[0], node.attrs["dtype"]

@@ -26,6 +26,7 @@ from ..infer.specialise import Specialised, specialise
 from ..infer.values import Place
 from ..mindir.control import segment
 from ..mindir.graph import FuncGraph
+from ..optim import count_nodes
 from ..parallel.partition import Plan
 from .executable import Executable
 from .guards import guards_hold
@@ -148,8 +149,3 @@ def update_targets(specialised: Specialised, graph: FuncGraph) -> list[tuple[int
     """(number of an output, number of the parameter whose memory it is written to) for each update."""
     places = {id(p.default): i for i, p in enumerate(graph.parameters) if p.default is not None}
     return [(number, owner if isinstance(owner, int) else places[id(owner)]) for owner, number in specialised.updates]
-
-
-def count_nodes(graph: FuncGraph) -> int:
-    """The number of nodes of a graph and all below it (in clusters too)."""
-    return sum(len(g.nodes) for g in graph.reachable())

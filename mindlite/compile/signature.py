@@ -20,7 +20,7 @@ from ..common.records import dataclass
 from ..common.storage import ShardedArray
 from ..common.tensor import Parameter, Tensor
 from ..common.trees import NotATree, Tree, TreeType, encode, is_deep, is_recursive
-from ..infer.arguments import Leaf, Same
+from ..infer.results import Leaf, Same
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTree
 
 Signature = tuple[Any, ...]      # of a call: "tuple", that of its args, that of its kwargs

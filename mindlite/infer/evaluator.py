@@ -30,8 +30,7 @@ from ..mindir.builder import tensor_type
 from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import interpreting
 from ..mindir.syntax import Undefined
-from ..parse.parse import parse_function
-from ..parse.undefined import refuse_undefined
+from ..parse.parse import parse_function, refuse_undefined
 from .branches import continue_exits, each_type, run_raise, run_switch, settle
 from .calls import call_value
 from .evaluating import Blocks

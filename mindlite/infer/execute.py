@@ -24,7 +24,7 @@ from ..mindir.syntax import Undefined
 from ..ops import setitem
 from ..ops.methods import METHODS
 from ..ops.scalar import scalar_unary
-from ..parse.undefined import builtins_of
+from ..parse.parse import builtins_of
 from . import patterns
 from .access import (add_numbers, attribute, binary_value, compare_values, in_order, is_tensor, item, iterate, length,
                      multiply_numbers, negate, number)

@@ -1,5 +1,6 @@
-"""What a function that is inferred gives and has changed, for whoever runs its graph.
+"""The arguments of a function that is inferred, and what it gives and has changed, for whoever runs its graph.
 
+    (AbstractTensor(f32, (N,)), [1, AbstractScalar(int)], Same(0))      ->      (%x0, <list> of (1, %x1_1), %x0)
     (%3, [%4, "a"], f"{%5}")      ->      outputs %3, %4, %5 and (Result(0), [Result(1), "a"], Made(text, (Result(2),)))
 """
 from __future__ import annotations
@@ -11,18 +12,82 @@ from ..common.errors import Refusal
 from ..common.records import dataclass
 from ..common.storage import copied
 from ..common.tensor import Tensor
+from ..mindir.abstract import Abstract, AbstractAny, AbstractTree
 from ..mindir.builder import constant
-from ..mindir.graph import AnfNode
-from .arguments import Arguments
+from ..mindir.graph import AnfNode, Parameter
 from .state import AmbiguousTarget
 from .evaluating import Evaluating
 from .hooks import hooks_at
-from .kinds import is_leaf, kind_of, map_parts, parts_of, walk
+from .kinds import is_leaf, kind_of, map_parts, parts_of, remade, walk
 from .outside import CONTAINERS
 from .region import HookHandle
 from .sharing import spot
 from .trees import is_tree
 from .values import BoundMethod, Box, Closure, Conflict, MadeException, Place, Range, Value
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Stands, among the arguments, for a Parameter: what is assigned to it gets no gradient."""
+    abstract: Any
+
+
+@dataclass(frozen=True)
+class Same:
+    """Stands, among the arguments, for the very Tensor that is number `number` of them; below 0 for a list or dict."""
+    number: int
+
+
+class Arguments:
+    """What stands for the arguments inside.
+
+    containers : {Box of a list or dict: its number}      contents : {Box: its first content}
+    objects    : {number of a list or dict that is Python's: the parameter for it}
+    """
+
+    def __init__(self, ev: Evaluating) -> None:
+        self.ev, self.graph = ev, ev.tracer.root.graph
+        self.containers: dict[Value, int] = {}
+        self.contents: dict[Value, Value] = {}
+        self.objects: dict[int, Any] = {}
+        self.tensors: list[Value] = []                       # those that Same counts
+        self.boxes: list[Value] = []
+
+    def enter(self, value: Value, label: str) -> Value:
+        """The value inside of one argument, or a part of one; label: its name"""
+        if isinstance(value, Abstract):
+            made = self.graph.add_parameter(label, value)
+            if hasattr(value, "shape") or isinstance(value, AbstractTree):       # the leaves of a call
+                self.tensors.append(made)
+            return made
+        if isinstance(value, Leaf):
+            made = self.enter(value.abstract, label)
+            self.ev.tracer.derivatives.leaves.append(made)
+            return made
+        if isinstance(value, Same):
+            return self.tensors[value.number] if value.number >= 0 else self.boxes[-1 - value.number]
+        if isinstance(value, tuple):
+            return remade(value, [self.enter(v, f"{label}_{i}") for i, v in enumerate(value)])
+        return self.enter_container(value, label) if type(value) in (list, dict) else value
+
+    def enter_container(self, value: Value, label: str) -> Value:
+        """A list or dict: a Box, or an object of Python's where it is marked."""
+        kind, number, mark = type(value).__name__, len(self.boxes), ("argument", label)
+        marked = mark in self.ev.fallback.marks
+        made = Parameter(self.graph, label, AbstractAny()) if marked else Box(kind, marks=(mark,))
+        self.boxes.append(made)
+        if marked:
+            self.objects[number] = made
+        content = tuple([self.enter(v, f"{label}_{i}") for i, v in enumerate(value)]) if kind == "list" else \
+            tuple([(k, self.enter(v, f"{label}_{k}")) for k, v in value.items()])
+        if not marked:
+            self.containers[made] = number
+            self.ev.store[made] = self.contents[made] = content
+        return made
+
+    def have_changed(self) -> bool:
+        """True if the function has changed what a list or dict among them holds."""
+        return any(self.ev.store[box] is not content for box, content in self.contents.items())
 
 
 @dataclass(frozen=True)
@@ -78,7 +143,7 @@ class Results:
         if isinstance(value, AnfNode):
             return self.output(value)
         if id(value) in ev.guards.shared and any(isinstance(v, CONTAINERS) for v in walk(value)):
-            return Made(functools.partial(_itself, value), ())
+            return Made(lambda: value, ())
         if isinstance(value, Box):
             return Container(self.arguments.containers[value]) if value in self.arguments.containers else self.content_of(value)
         if isinstance(value, Conflict):
@@ -109,7 +174,8 @@ class Results:
         self.gone.add(box)
         if box.kind == "dict":
             return {k: self.leave(v) for k, v in content}
-        return [self.leave(v) for v in content] if box.kind == "list" else Made(_set_of, tuple([self.leave(x) for x in content]))
+        return [self.leave(v) for v in content] if box.kind == "list" else Made(lambda *items: set(items), tuple([
+            self.leave(x) for x in content]))
 
     def changes(self) -> list:
         """What the function did: see Specialised."""
@@ -152,11 +218,3 @@ def refuse_to_leave(value: Value) -> None:
 def copy_of(tensor: Tensor) -> Tensor:
     """A Tensor of its own with the same elements."""
     return Tensor.of_elements(copied(tensor.elements))
-
-
-def _itself(value: Value) -> Value:
-    return value
-
-
-def _set_of(*items: Value) -> set:
-    return set(items)

@@ -18,14 +18,13 @@ from ..mindir.abstract import AbstractTree
 from ..mindir.constraints import Constraint, collecting
 from ..mindir.control import make_tuple
 from ..mindir.inline import has_effects
-from .arguments import Arguments
 from .calls import call_value
 from .evaluator import Evaluator, can_vary
 from .fallback import NeedsRecord
 from .jumps import may_wait
 from .state import NEVER, Departs, Raises
 from .region import Tracer
-from .results import Results
+from .results import Arguments, Results
 from .sharing import spot
 from .trees import refuse_misuse
 from .values import Box, Place, Value

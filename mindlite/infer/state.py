@@ -15,6 +15,17 @@ from .values import Place, Value
 MISSING = object()                                # the value of a node that no frame has
 
 
+@contextlib.contextmanager
+def pushed(stack: list, item: Any) -> Iterator[None]:
+    """`item` is the last of the list in the block."""
+    depth = len(stack)
+    stack.append(item)
+    try:
+        yield
+    finally:
+        del stack[depth:]
+
+
 class Environment:
     """The values of syntax nodes, in layers: what is executed in a region has a layer of its own, and goes with it.
 
@@ -284,24 +295,13 @@ class Attempts:
         self.linked: dict[int, dict[str, Any]] = {}
         self.left_waiting = self.after_effects = False
 
-    @contextlib.contextmanager
-    def inside(self, attempt: Any) -> Iterator[None]:
+    def inside(self, attempt: Any) -> contextlib.AbstractContextManager:
         """The block is the body of a `try`."""
-        depth = len(self.around)
-        self.around.append(attempt)
-        try:
-            yield
-        finally:
-            del self.around[depth:]
+        return pushed(self.around, attempt)
 
-    @contextlib.contextmanager
-    def handle(self, exception: Value) -> Iterator[None]:
+    def handle(self, exception: Value) -> contextlib.AbstractContextManager:
         """The block handles an exception."""
-        self.handling.append(exception)
-        try:
-            yield
-        finally:
-            self.handling.pop()
+        return pushed(self.handling, exception)
 
     def link(self, exception: Value, name: str, value: Value) -> None:
         """The __cause__ or __context__ of an exception waits until it is made."""

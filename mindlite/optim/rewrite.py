@@ -62,31 +62,19 @@ def rebuild(graph, visit):
 
 # ---------------------------------------------------------------- patterns
 
+def _operator(prim):
+    """Python's methods for an operator: of the left operand, of the right one."""
+    return lambda self, other: Apply(prim, (self, pattern(other))), lambda self, other: Apply(prim, (pattern(other), self))
+
+
 class Pattern:
     """A variable, a constant, or an operator over patterns; Python's operators build the last."""
     match: Callable[..., bool]
     make: Callable[..., Any]
-
-    def __add__(self, other):
-        return Apply(ops.add, (self, pattern(other)))
-
-    def __radd__(self, other):
-        return Apply(ops.add, (pattern(other), self))
-
-    def __sub__(self, other):
-        return Apply(ops.sub, (self, pattern(other)))
-
-    def __rsub__(self, other):
-        return Apply(ops.sub, (pattern(other), self))
-
-    def __mul__(self, other):
-        return Apply(ops.mul, (self, pattern(other)))
-
-    def __rmul__(self, other):
-        return Apply(ops.mul, (pattern(other), self))
-
-    def __truediv__(self, other):
-        return Apply(ops.true_divide, (self, pattern(other)))
+    __add__, __radd__ = _operator(ops.add)
+    __sub__, __rsub__ = _operator(ops.sub)
+    __mul__, __rmul__ = _operator(ops.mul)
+    __truediv__, __rtruediv__ = _operator(ops.true_divide)
 
     def __neg__(self):
         return Apply(ops.neg, (self,))

@@ -15,25 +15,16 @@ from .scope import SEARCHES, Variable
 from .targets import store
 
 
-def list_comprehension(p, node):
-    """[elt for target in iter if test]"""
-    made = p.add(syntax.make_list, node=node, stars=())
-    _comprehension(p, node, lambda: p.add(syntax.list_append, made, p.evaluate(node.elt), node=node))
-    return made
+def _display(make, add, parts):
+    """The rule of a comprehension that fills a new list, set or dict: add(made, *its parts) for each item."""
+    def rule(p, node):
+        made = p.add(make, node=node, **({} if make is syntax.make_dict else {"stars": ()}))
+        _comprehension(p, node, lambda: p.add(add, made, *p.evaluate_all([getattr(node, part) for part in parts]), node=node))
+        return made
+    return rule
 
 
-def set_comprehension(p, node):
-    """{elt for target in iter if test}"""
-    made = p.add(syntax.make_set, node=node, stars=())
-    _comprehension(p, node, lambda: p.add(syntax.set_add, made, p.evaluate(node.elt), node=node))
-    return made
-
-
-def dict_comprehension(p, node):
-    """{key: value for target in iter if test}"""
-    made = p.add(syntax.make_dict, node=node)
-    _comprehension(p, node, lambda: p.add(syntax.store_item, made, *p.evaluate_all([node.key, node.value]), node=node))
-    return made
+list_comprehension = _display(syntax.make_list, syntax.list_append, ["elt"])
 
 
 def generator(p, node):
@@ -107,6 +98,6 @@ def loops(p, node, first, one, breaks=False):
     nest(0, first)
 
 
-COMPREHENSIONS = {gast.ListComp: list_comprehension, gast.SetComp: set_comprehension, gast.DictComp: dict_comprehension,
-                  gast.GeneratorExp: generator, gast.Call: call_or_search,
-                  gast.YieldFrom: yield_from}
+COMPREHENSIONS = {gast.ListComp: list_comprehension, gast.SetComp: _display(syntax.make_set, syntax.set_add, ["elt"]),
+                  gast.DictComp: _display(syntax.make_dict, syntax.store_item, ["key", "value"]),
+                  gast.GeneratorExp: generator, gast.Call: call_or_search, gast.YieldFrom: yield_from}

@@ -27,22 +27,12 @@ def expression(*types):
     return register
 
 
-@expression(gast.Constant)
-def constant(p, node):
-    """A literal."""
-    return p.constant(node.value, node)
-
-
-@expression(gast.Name)
-def name(p, node):
-    """A variable."""
-    return p.read(node.id, node)
-
-
-@expression(gast.Attribute)
-def attribute(p, node):
-    """x.name"""
-    return p.add(syntax.load_attr, p.evaluate(node.value), node=node, name=node.attr)
+EXPRESSIONS.update({
+    gast.Constant: lambda p, node: p.constant(node.value, node),
+    gast.Name: lambda p, node: p.read(node.id, node),
+    gast.Attribute: lambda p, node: p.add(syntax.load_attr, p.evaluate(node.value), node=node, name=node.attr),
+    gast.JoinedStr: lambda p, node: p.add(syntax.join_str, *p.evaluate_all(node.values), node=node),
+})
 
 
 @expression(gast.Subscript)
@@ -186,12 +176,6 @@ def formatted(p, node):
     spec = p.constant("", node) if node.format_spec is None else p.evaluate(node.format_spec)
     conversion = "" if node.conversion < 0 else chr(node.conversion)
     return p.add(syntax.format_value, value, spec, node=node, conversion=conversion)
-
-
-@expression(gast.JoinedStr)
-def f_string(p, node):
-    """An f-string"""
-    return p.add(syntax.join_str, *p.evaluate_all(node.values), node=node)
 
 
 def make_function(p, node, name):

@@ -11,13 +11,14 @@ tables, EXPRESSIONS, COMPREHENSIONS and STATEMENTS. Control flow is blocks, name
 are values (`ssa.py`), and what a graph cannot say is one `interpret` node per statement (`interpret.py`). Every node
 knows its location in the user's file.
 """
+import builtins
 import inspect
 import weakref
 
 import gast
 
-from ..common.errors import Refusal
-from ..common.location import Location, Origin
+from ..common.errors import Refusal, UndefinedNameError
+from ..common.location import Location, Origin, is_framework
 from ..mindir import syntax
 from ..mindir.graph import CNode, ValueNode
 from ..mindir.syntax import Undefined
@@ -292,3 +293,27 @@ def signature_of(arguments):
     if arguments.kwarg is not None:
         made.append(kinds(arguments.kwarg.id, kinds.VAR_KEYWORD))
     return inspect.Signature(made)
+
+
+def refuse_undefined(graph, fn):
+    """MindSpore's rule for graph mode (config.mindspore_rules): a name that is defined nowhere is an error when the function is
+    compiled. Python's, the default, is a NameError when the name is reached. Names in the body of a `try` with `except` are left
+    to the run.
+
+    graph  : the FuncGraph of `fn` (`graph.names`: {name: Location of its first use})
+    raises : UndefinedNameError for a name that is no variable of the module, no builtin, and not assigned by `fn` itself
+    """
+    if is_framework(fn.__code__.co_filename):
+        return
+    known = builtins_of(fn.__globals__)
+    for name, location in graph.names.items():
+        if name not in fn.__globals__ and name not in known:
+            begin = graph.origin.location
+            raise UndefinedNameError(f"The name {name!r} is not defined (in {begin.scope or graph.name} of {begin})",
+                                     location=location)
+
+
+def builtins_of(namespace):
+    """The builtins that functions with these globals see, a dict."""
+    known = namespace.get("__builtins__", builtins)
+    return known if isinstance(known, dict) else vars(known)

@@ -6,7 +6,8 @@ compiler.
     0006  const     dst=3 bits=4
     0009  mul       2 3 4
 
-If and While become jumps, their results moves. `vm_file.py` writes tables to files.
+An opcode is followed by its operands, which are numbers of registers unless said otherwise. If and While become jumps, their
+results moves. `vm_file.py` writes tables to files.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from ...backend.launcher import launch_address
 from ...backend.machine_code import compile_made
+from ...common.dtype import ALL
 from ...common.errors import ValueRangeError
 from ...common.lazy import LazyModule
 from ...common.sources import sources_hash
@@ -24,9 +26,24 @@ from .. import flow as F
 from ..link import Linked
 from . import runtime as R
 from .python import to_bits
-from .vm_table import NUMBER, OPCODES, OPERANDS
 
 vm_machine = LazyModule("mindlite.compile.printers.vm_machine")
+DTYPES = tuple(d for d in ALL if d.kind != "c")
+# opcode: operands, for reading a table; * repeats to the end
+OPERANDS = {
+    "enter": "args_at results_at", "param": "dst number", "const": "dst bits", "move": "dst src", "jump": "target",
+    "jump_if_zero": "cond target", "table": "dst index", "static": "dst first count nbytes place n avoid*",
+    "alloc": "dst slot count nbytes first place n avoid*", "kill_static": "first count", "kill": "slot count first",
+    "kernel": "number place n args*", "launch": "number place n extent cost args*",
+    "callback": "place n ndsts args* dsts*",
+    "call": "target frame place n ndsts args* params* dsts*", "check": "cond place n args*", "copy": "dst src nbytes",
+    "tape_new": "dst place", "tape_push": "tape ptr nbytes place", "tape_push_scalar": "tape value place",
+    "tape_pop": "dst tape place", "tape_pop_scalar": "dst tape place", "output": "index ptr nbytes place n dims*",
+    "return": "n values*", **{f"exact_{op}": "dst a b place" for op in F.EXACT},
+}
+OPCODES = tuple(OPERANDS) + tuple(F.ARITH) + tuple(F.UNARY) + tuple(
+    f"{word}.{d.short}" for d in DTYPES for word in ("load", "store"))
+NUMBER = {name: n for n, name in enumerate(OPCODES)}
 
 
 class Table:

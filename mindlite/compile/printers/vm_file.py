@@ -26,8 +26,7 @@ from ...common.lazy import LazyModule
 from .. import flow as F
 from ..link import Linked
 from ..memory import MemoryPlan, Storage
-from .vm import Table, print_table
-from .vm_table import OPCODES
+from .vm import OPCODES, Table, print_table
 from .vm_verify import verify_table
 
 zipfile, zlib, tokenize = LazyModule("zipfile"), LazyModule("zlib"), LazyModule("tokenize")

@@ -1,4 +1,4 @@
-"""The register machine: machine code that runs the table of any Flow (vm_table.py), made once and kept on disk.
+"""The register machine: machine code that runs the table of any Flow (vm.py), made once and kept on disk.
 
     i64 vm_run(context)        CODE -> table, FRAME numbers of registers, results from RESULTS on
 
@@ -16,7 +16,7 @@ from ...backend.words import BIT, DOUBLE, NOTHING, POINTER, WORD, call, call_at,
 from .. import flow as F
 from . import runtime as R
 from . import scalar_ir
-from .vm_table import DTYPES, OPCODES, OPERANDS
+from .vm import DTYPES, OPCODES, OPERANDS
 
 
 class _Machine:

@@ -23,8 +23,7 @@ from ...common.errors import ValueRangeError
 from .. import flow as F
 from ..link import Linked
 from . import runtime as R
-from .vm import Table, instructions
-from .vm_table import OPERANDS
+from .vm import OPERANDS, Table, instructions
 
 NUMBER, POINTER, POPPED, TAPE, MIXED = "number", "pointer", "popped pointer", "tape", "something else on each path"
 MOVED = "pointer moved by a number of the run"   # for kernels and copies only
