@@ -4,9 +4,12 @@
 
 A Dim is a sum of monomials, each an int times a product of atoms; an atom is a Symbol or an uninterpreted
 `floordiv`, `mod`, `max`, `min` of two Dims. Equal polynomials are equal Dims, so `==` is a proof; `!=` is only
-"not proven". A Dim printed is a Python expression over its symbols, so it is the run-time shape function as well
-(DISC's shape constraints, section 4; Nimble's shape functions, section 4.2). A size that is computed from a size step by
-step holds the earlier ones many times: they are shared, and looked at once. Only its text is that of a tree.
+"not proven": `N == 1` is False for an N that may be 1. A choice that depends on the answer asks `compare`, or
+`decide_equal` (mindir/constraints.py), under which a call with the other answer is compiled anew.
+
+A Dim printed is a Python expression over its symbols, so it is the run-time shape function as well (DISC's shape
+constraints, section 4; Nimble's shape functions, section 4.2). A size that is computed step by step contains the earlier
+ones many times: they are shared, and each is looked at once. Only its text is that of a tree.
 """
 from __future__ import annotations
 

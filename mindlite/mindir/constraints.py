@@ -58,3 +58,15 @@ def require(op: str, left: Size, right: Size, make_error: Function) -> None:
         if not _collectors.stack:
             raise ShapeError(f"cannot show that {left} {op} {right}")
         add(Constraint(op, left, right, make_error()))
+
+
+def decide_equal(left: Size, right: Size, make_error: Function) -> bool:
+    """left == right, for a choice that the graph is built on.
+
+    Where the answer depends on an open size, the graph is built for different sizes: a call in which they are equal is
+    compiled anew.
+    """
+    if compare("==", left, right):
+        return True
+    require("!=", left, right, make_error)
+    return False

@@ -6,6 +6,7 @@ from .. import ops
 from ..ops.axes import normal_axis
 from ..ops.define import as_operand
 from ..ops.methods import METHODS
+from ..ops.structure import has_size_one
 from .define import publisher
 
 __all__ = []
@@ -83,7 +84,7 @@ def squeeze(input, dim=None):
     if dim is None:
         return ops.squeeze(x)
     axes = [normal_axis("squeeze", a, x.ndim) for a in (dim if isinstance(dim, (tuple, list)) else (dim,))]
-    return ops.reshape(x, tuple([n for a, n in enumerate(x.shape) if a not in axes or n != 1]))
+    return ops.reshape(x, tuple([n for a, n in enumerate(x.shape) if a not in axes or not has_size_one("squeeze", x, a)]))
 
 
 @_public

@@ -11,6 +11,7 @@ from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
+from ..ops.structure import has_size_one
 from .arrays import cast, tensor
 from .elementwise import FUNCTIONS, floats
 
@@ -236,7 +237,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     def rows(x):
         x = floats(cast(tensor(x), dtype))
         x = ops.reshape(x, (1, -1)) if x.ndim < 2 else x
-        return x if rowvar or x.shape[0] == 1 else x.T
+        return x if rowvar or has_size_one("cov", x, 0) else x.T
     m = rows(m) if y is None else ops.concat([rows(m), rows(y)], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights: Any = None
@@ -254,7 +255,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         spent = ddof if aweights is None else ddof * ops.sum(weights * floats(tensor(aweights))) / total
         made, fact = (far * weights) @ far.T, total - spent
     made = made / fact
-    return ops.reshape(made, ()) if made.shape[0] == 1 else made
+    return ops.reshape(made, ()) if has_size_one("cov", made, 0) else made
 
 
 def corrcoef(x, y=None, rowvar=True, dtype=None):

@@ -27,7 +27,7 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
     query     : float[.., L, D]; key: [.., S, D]; value: [.., S, E]; out: [.., L, E]
     attn_mask : bool (True: may be seen) or a number added to the scores, broadcast to [.., L, S]
     is_causal : position l sees s <= l; not together with attn_mask
-    scale     : 1 / sqrt(D) by default
+    scale     : 1 / sqrt(D) by default. For D = 0 all scores are 0, so the result is the mean of the values
     dropout_p : the weights' chance to be dropped
     raises    : ShapeError for operands that do not fit, ArgumentError for a mask together with is_causal
     """
@@ -40,7 +40,7 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
         if not isinstance(q.shape[-1], int):
             raise ArgumentError(f"scaled_dot_product_attention: the width {q.shape[-1]} is known at run time only",
                                 hint="give scale")
-        scale = 1 / math.sqrt(q.shape[-1])
+        scale = 1 / math.sqrt(max(q.shape[-1], 1))
     scores = batch_matmul(q * scale, k, transpose_b=True)
     if is_causal:
         rows, columns = scores.shape[-2:]

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from ..common import dtype as dt
 from ..common.annotations import Axes
-from ..common.dim import compare
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
-from ..mindir.constraints import require
+from ..mindir.constraints import decide_equal, require
 from ..mindir.primitive import planned
 from .arithmetic import abs, pow
 from .axes import as_known_int, normal_axis
@@ -41,21 +40,19 @@ def cross(input: TensorLike, other: TensorLike, dim: int | None = None) -> Tenso
     raises : ShapeError where the axis has another size, ValueRangeError for an axis outside, DTypeError for bool
     """
     a, b = _pair(input, other)
+
+    def no_axis():
+        return ShapeError("cross: an axis of size 3 is wanted", note=f"input: {list(a.shape)}, other: {list(b.shape)}")
     if dim is not None:
         dim = normal_axis("cross", dim, min(a.ndim, b.ndim))
     else:
-        dim = next((i for i, n in enumerate(a.shape) if _is_three(n)), None)
-    if dim is None or a.shape[dim] != 3 or b.shape[dim] != 3:
-        raise ShapeError("cross: an axis of size 3 is wanted", note=f"input: {list(a.shape)}, other: {list(b.shape)}")
+        dim = next((i for i, n in enumerate(a.shape) if decide_equal(n, 3, lambda n=n: ShapeError(
+            "cross: which axis has the size 3 depends on a size", note=f"{n}"))), None)
+    if dim is None:
+        raise no_axis()
+    for x in (a, b):
+        require("==", x.shape[dim], 3, no_axis)
     return roll(a, -1, dim) * roll(b, -2, dim) - roll(a, -2, dim) * roll(b, -1, dim)
-
-
-def _is_three(size):
-    """True for the size 3. One that is open is taken for another, and a call in which it is 3 is no call of this graph."""
-    known = compare("==", size, 3)
-    if known is None:
-        require("!=", size, 3, lambda: ShapeError("cross: which axis has the size 3 depends on a size", note=f"{size}"))
-    return bool(known)
 
 
 @planned

@@ -16,7 +16,7 @@ from ..common.dim import compare, dim_max, product
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
-from ..mindir.constraints import require
+from ..mindir.constraints import decide_equal, require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import where as where_scalar
 from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
@@ -255,16 +255,21 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return expand_dims(input, dim)
 
 
+def has_size_one(name: str, x: Tensor, axis: int) -> bool:
+    """True for an axis of size 1, as `decide_equal` answers for an open size."""
+    return decide_equal(x.shape[axis], 1, lambda: ShapeError(f"{name}: the result depends on whether axis {axis} has size 1"))
+
+
 @planned
 def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
     """Axes of size 1 removed.
 
     input  : Tensor of any dtype
-    axis   : int or tuple of ints, those that go; None: all whose size is known to be 1
+    axis   : int or tuple of ints, those that go; None: all of size 1
     raises : ShapeError if a named axis has another size, ValueRangeError for an axis outside or named twice
     """
     if axis is None:
-        axes = tuple(a for a, n in enumerate(input.shape) if isinstance(n, int) and n == 1)
+        axes = tuple(a for a in range(input.ndim) if has_size_one("squeeze", input, a))
     else:
         axes = normal_axes("squeeze", axis, input.ndim) if axis != () else ()
         for a in axes:

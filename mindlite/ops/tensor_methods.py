@@ -135,10 +135,18 @@ def _sum_to_size(self, *size):
     """
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     lead = self.ndim - len(size)
-    if lead < 0 or any(s != 1 and s != n for s, n in zip(size, self.shape[lead:])):
-        raise ShapeError(f"sum_to_size: {list(self.shape)} cannot be summed to {list(size)}")
-    axes = tuple(range(lead)) + tuple(i + lead for i, s in enumerate(size) if s == 1 and self.shape[i + lead] != 1)
-    return reshape(reduction.sum(self, axes, True), shape=size) if axes else self
+
+    def misfit():
+        return ShapeError(f"sum_to_size: {list(self.shape)} cannot be summed to {list(size)}")
+    if lead < 0:
+        raise misfit()
+    axes = list(range(lead))
+    for axis, (s, n) in enumerate(zip(size, self.shape[lead:]), lead):
+        if compare("==", s, 1) and not compare("==", n, 1):
+            axes.append(axis)
+        else:
+            require("==", s, n, misfit)
+    return reshape(reduction.sum(self, tuple(axes), True), shape=size) if axes else self
 
 
 def _expand_as(self, other):

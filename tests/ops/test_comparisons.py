@@ -16,6 +16,11 @@ from mindlite.compile.jit import FallbackWarning
 from mindlite.mindspore.ops import operations as P
 from mindlite.ops.methods import METHODS
 
+THE_SAME_FOR_BOTH_ANSWERS = {
+    "random_ops.py: as_operand(x).shape[0] == 1",       # one element, with one axis or reshaped to several: it broadcasts alike
+    "summary.py: value.shape[0] != 1",                  # of values that are computed
+    "algebra.py: a.shape[-1] == b.shape[-1] == 2",      # 2 or 3: another size was refused before
+}
 PACKAGE = Path(mindlite.__file__).parent
 ROOMS = ("ops", "numpy", "mint")                # functions of these are executed over nodes, not parsed
 BY_ARRAYS = {"eval_rule", "kernel_rule", "elementwise", "infer_rule"}
@@ -81,6 +86,70 @@ def compared_results(source):
                     if isinstance(op, (ast.Eq, ast.NotEq)) and (_gives_a_tensor(left, made) or _gives_a_tensor(right, made)):
                         found.append((node.lineno, ast.unparse(node)))
     return found
+
+
+def _is_shape(node):
+    """True for `x.shape` and a slice of it."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        node = node.value
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _is_size(node, names):
+    """True for `x.shape[i]` and for a loop variable over a shape."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    return isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice) and _is_shape(node.value)
+
+
+def _loop_variables_over_shapes(function):
+    """Names in `for n in x.shape`, with `enumerate` and `zip` too."""
+    pairs = [(node.target, node.iter) for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
+    names = set()
+    for target, source in pairs:
+        if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and isinstance(target, ast.Tuple):
+            if source.func.id == "enumerate":
+                pairs.append((target.elts[1], source.args[0]))
+            elif source.func.id == "zip":
+                pairs.extend(zip(target.elts, source.args))
+        elif isinstance(target, ast.Name) and _is_shape(source):
+            names.add(target.id)
+    return names
+
+
+def sizes_compared_with_a_number(source):
+    """Comparisons `size == 1` that are False for an open size, and then choose something else than the size would at run time.
+
+    A refusal (`if x.shape[-1] != 3: raise`) is none, nor is a comparison beside `isinstance(size, int)`.
+    """
+    found = []
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef) or _by_arrays(function):
+            continue
+        names = _loop_variables_over_shapes(function)
+        asked = {ast.unparse(node.args[0]) for node in ast.walk(function) if isinstance(node, ast.Call)
+                 and ast.unparse(node.func) == "isinstance" and ast.unparse(node.args[1]) == "int"}
+        refusals = {part for node in ast.walk(function) if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)
+                    for part in ast.walk(node.test)}
+        for node in set(ast.walk(function)) - refusals:
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and _is_size(node.left, names) \
+                    and isinstance(node.comparators[-1], ast.Constant) and ast.unparse(node.left) not in asked:
+                found.append(ast.unparse(node))
+    return found
+
+
+def test_the_check_sees_a_size_that_is_compared_with_a_number():
+    assert sizes_compared_with_a_number("def f(x):\n    return x if x.shape[0] == 1 else x.T") == ["x.shape[0] == 1"]
+    assert sizes_compared_with_a_number("def f(x):\n    return [n for a, n in enumerate(x.shape) if n != 1]") == ["n != 1"]
+    assert not sizes_compared_with_a_number("def f(x):\n    if x.shape[0] != 3:\n        raise ShapeError()")
+    assert not sizes_compared_with_a_number("def f(x):\n    return [n for n in x.shape if isinstance(n, int) and n == 1]")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_depends_on_a_size_asks_compare_or_decide_equal(room):
+    found = {f"{path.name}: {text}" for path in sorted((PACKAGE / room).rglob("*.py"))
+             for text in sizes_compared_with_a_number(path.read_text())}
+    assert found - THE_SAME_FOR_BOTH_ANSWERS == set()
 
 
 def test_the_check_sees_a_result_that_is_compared_and_lets_sizes_be():

@@ -184,6 +184,13 @@ def test_attention_weighs_the_values_by_the_softmax_of_scaled_products(causal):
     close(ops.scaled_dot_product_attention(Tensor(q), Tensor(k), Tensor(v), Tensor(np.where(seen, 0, -1e30))), want)
 
 
+def test_attention_with_heads_of_size_zero_is_the_mean_of_the_values():
+    q, k, v = Tensor(np.ones((2, 3, 0))), Tensor(np.ones((2, 5, 0))), rng.standard_normal((2, 5, 6))
+    want = np.broadcast_to(v.mean(1, keepdims=True), (2, 3, 6))
+    close(ops.scaled_dot_product_attention(q, k, Tensor(v)), want)
+    close(ms.jit(ops.scaled_dot_product_attention, fullgraph=True)(q, k, Tensor(v)), want)
+
+
 # ---------------------------------------------------------------- losses
 
 LOGITS, LABELS, WEIGHT = rng.standard_normal((4, 5)), np.array([0, 4, -100, 2]), rng.uniform(1, 2, 5)

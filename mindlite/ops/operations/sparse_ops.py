@@ -19,7 +19,7 @@ from ..scan import cumprod
 from ..segments import unsorted_segment_sum
 from ..sort import argsort, nonzero
 from ..sparse import CSRTensor, summed
-from ..structure import concat, expand_dims, stack
+from ..structure import concat, expand_dims, has_size_one, stack
 from .define import operation, table
 
 globals().update(table({"CSRGather": csr_gather, "CSR2COO": csr2coo, "COO2CSR": coo2csr}))
@@ -63,7 +63,7 @@ def _at(name, indices, dense):
     if missing < 0:
         raise ShapeError(f"{name}: the dense tensor has more axes than the sparse one",
                          note=f"{len(dense.shape)} and {indices.shape[1]}")
-    places = [indices[:, missing + axis] * (0 if size == 1 else 1) for axis, size in enumerate(dense.shape)]
+    places = [indices[:, missing + axis] * (0 if has_size_one(name, dense, axis) else 1) for axis in range(dense.ndim)]
     return gather_nd(dense, stack(places, 1)) if places else dense
 
 
