@@ -5,6 +5,7 @@
 # make lint    style and types alone
 # make bench   every row of docs/performance.md, side by side with jax, PyTorch and MindSpore: bench/results/bench.md
 #              (ROWS="text" chooses)
+# make bench-data  data pipelines beside PyTorch's DataLoader and MindSpore's engine
 # make bench-parallel  two ranks beside PyTorch's: MLP, ResNet-18, transformer; eager operators on sharded tensors (needs MPI)
 # make cliffs  where mindlite is far behind jax and PyTorch: SAMPLE (100) rows of operators and pieces of networks, drawn by SEED
 # make cold    what the first step of a network costs, stage by stage, beside jax (ROWS="text" chooses)
@@ -29,7 +30,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo demo-parallel test test-all lint docs bench bench-parallel cliffs cold peers fuzz fuzz-transforms fuzz-arrays setup clean test-gpu bench-gpu
+.PHONY: demo demo-parallel test test-all lint docs bench bench-data bench-parallel cliffs cold peers fuzz fuzz-transforms fuzz-arrays setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -85,12 +86,15 @@ peers: $(READY)
 	@for peer in jax torch mindspore; do \
 	    test -x $(PEERS)/$$peer/bin/python && continue; echo "Setting up $$peer in $(PEERS)/$$peer: once."; \
 	    index=; test $$peer = torch && index="--index-url https://download.pytorch.org/whl/cpu"; \
-	    { $(PYTHON) -m venv $(PEERS)/$$peer && $(PEERS)/$$peer/bin/python -m pip install --quiet numpy && \
+	    { $(PYTHON) -m venv $(PEERS)/$$peer && $(PEERS)/$$peer/bin/python -m pip install --quiet numpy pillow && \
 	      $(PEERS)/$$peer/bin/python -m pip install --quiet $$peer $$index; } || { rm -rf $(PEERS)/$$peer; \
 	      echo "$$peer is not to be had: the table does without it."; }; done
 
 bench: peers
 	@$(BIN)/python bench/run.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
+
+bench-data: peers
+	@$(BIN)/python bench/data.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))
 
 bench-parallel: peers
 	@$(BIN)/python bench/parallel.py --peers $(PEERS) $(if $(ROWS),--rows $(ROWS))

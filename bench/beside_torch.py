@@ -1,4 +1,4 @@
-"""mindlite and PyTorch, each in a process of its own with one thread for kernels, asked in turn in lines of JSON.
+"""mindlite and its peers, each in a process of its own with one thread for kernels, asked in turn in lines of JSON.
 
     with Both(__file__, peers, only) as workers:                 asks "THIS FILE --serve mindlite" and ".. torch"
         workers.ask("torch", do="pass")                 ->       what the answer of `serve` in that process gave
@@ -13,12 +13,13 @@ PEERS = str(pathlib.Path.home() / ".cache" / "mindlite" / "peers")
 
 
 class Both:
-    """The processes. only: the name of the only one; None for both"""
+    """The processes. command: the script, or [script, option ..];  only: the name of the only one of `names`; None for all"""
 
-    def __init__(self, script, peers, only=None):
-        pythons = {"mindlite": sys.executable, "torch": f"{peers}/torch/bin/python"}
+    def __init__(self, command, peers, only=None, names=("mindlite", "torch")):
+        pythons = {name: sys.executable if name == "mindlite" else f"{peers}/{name}/bin/python" for name in names}
         environment = {**os.environ, "MINDLITE_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        self.workers = {name: subprocess.Popen([python, script, "--serve", name], text=True, env=environment,
+        words = [command] if isinstance(command, str) else command
+        self.workers = {name: subprocess.Popen([python, *words, "--serve", name], text=True, env=environment,
                                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                         for name, python in pythons.items() if only in (None, name)}
 

@@ -18,9 +18,11 @@ MAX_LINES = 700
 
 FLOORS = [                                       # from the ground up; rooms of one line do not know each other
     {"common"},
-    {"mindir", "dataset", "profiler"},
-    {"ops", "mindrecord"},
+    {"mindir", "profiler"},
+    {"ops"},
     {"fallback", "backend", "numpy", "communication"},
+    {"dataset"},                                     # whose loops over pixels are kernels
+    {"mindrecord"},
     {"parse"},
     {"infer"},
     {"ad", "vmap", "parallel", "optim", "graph_kernel"},
@@ -40,7 +42,7 @@ DOORS = {"mindlite", "mindlite.__main__"}        # the public names, and `python
 
 VENDORS = {                                      # optional packages, and heavy ones that wait for their first use
     "scipy_openblas64", "scipy_openblas32", "numba", "llvmlite", "safetensors", "cupy", "mpi4py", "nccl", "nvidia",
-    "PIL", "scipy", "sentencepiece", "jieba", "tqdm", "cryptography",
+    "PIL", "simplejpeg", "scipy", "sentencepiece", "jieba", "tqdm", "cryptography",
 }
 
 KNOWN_UPWARD = {
@@ -233,6 +235,8 @@ NAMES_THE_HOST = {
     "mindlite.functional.dlpack": "kDLCPU of DLPack: memory that Python can share",
     "mindlite.functional.shard": "an argument of MindSpore's `shard`", "mindlite.nn.parallel_settings": "the same",
     "mindlite.nn.layer.embedding": "an argument of MindSpore's EmbeddingLookup",
+    "mindlite.dataset.config": "an argument of MindSpore's set_video_backend",
+    "mindlite.dataset.serialization": "an argument in MindSpore's descriptions of operations",
     "mindlite.debug.profiler": "a member of MindSpore's ProfilerActivity",
     "mindlite.mint.creation": "an argument of MindSpore's mint functions, which make Tensors on the host"}
 

@@ -29,11 +29,11 @@ class BatchInfo:
         return self.epoch
 
 
-def gathered(run: Run, described: list, names: list[str]) -> Row:
+def gathered(run: Run, described: list, names: list[str], empty: Callable) -> Row:
     """The described rows, stacked; a source of arrays takes them all at once."""
     if described and all(type(d) is tuple and d[0] == described[0][0] for d in described):
-        return run.nodes[described[0][0]].gather(run, [d[1] for d in described])
-    return stacked_as_they_come((run.value(d) for d in described), len(described), names)
+        return run.nodes[described[0][0]].gather(run, [d[1] for d in described], empty)
+    return stacked_as_they_come((run.value(d) for d in described), len(described), names, empty)
 
 
 class BatchDataset(Dataset):
@@ -96,9 +96,10 @@ class BatchDataset(Dataset):
         epoch, batch, described = payload
         names = self.child.names()
         run.doing(self, batch)
+        empty, run.empty = run.empty, np.empty
         try:
             if self.per_batch_map is None:
-                return gathered(run, described, names)
+                return gathered(run, described, names, empty)
             rows = [run.value(d) for d in described]
             return self._mapped(run, rows, names, BatchInfo(epoch, batch))
         except MindliteError as error:

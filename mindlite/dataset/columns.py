@@ -1,7 +1,7 @@
 """Columns: names, values as arrays, stacking and padding."""
 from __future__ import annotations
 
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -101,18 +101,18 @@ def stacked(rows: list[list], names: Sequence[str]) -> list:
     return found
 
 
-def stacked_as_they_come(rows: Iterable[list], count: int, names: Sequence[str]) -> list:
+def stacked_as_they_come(rows: Iterable[list], count: int, names: Sequence[str], empty: Callable = np.empty) -> list:
     """`stacked` of `count` rows that are computed one after the other.
 
     Large arrays are written to their places at once: what a row was computed in serves the next row, where memory for all of
-    them would be asked of the system anew for each batch.
+    them would be asked of the system anew for each batch. empty : what makes the array of a batch, like np.empty
     """
     held: list[list] = []
     places: list[np.ndarray | None] = []
     for k, computed in enumerate(rows):
         row = list(computed)
         if not held:
-            places = [np.empty((count, *value.shape), value.dtype) if isinstance(value, np.ndarray) and value.nbytes >= LARGE
+            places = [empty((count, *value.shape), value.dtype) if isinstance(value, np.ndarray) and value.nbytes >= LARGE
                       and value.dtype.kind in "biufc" else None for value in row]
         for column, place in enumerate(places):
             if place is not None:

@@ -25,6 +25,9 @@ TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
 INT_MAX, FLOAT_MAX = 2 ** 31 - 1, 16777216       # MindSpore's bounds
 
 
+JOINED: dict[tuple[type, type], Callable] = {}   # {(class, class of the next): what makes one function of the two}
+
+
 class DataError(MindliteError, RuntimeError):
     """Data that an operation does not take."""
 
@@ -50,6 +53,25 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+def joins(first: type, second: type) -> Callable:
+    """A decorator: the function makes, of an operation and the one after it, one function with the same results."""
+    def register(make: Callable) -> Callable:
+        JOINED[first, second] = make
+        return make
+    return register
+
+
+def joined(operations: list[Callable]) -> list[tuple[int, Callable]]:
+    """What is called for a list of operations, in order: (number of the operation, function)."""
+    steps: list[tuple[int, Callable]] = []
+    k = 0
+    while k < len(operations):
+        make = JOINED.get((type(operations[k]), type(operations[k + 1]))) if k + 1 < len(operations) else None
+        steps.append((k, make(operations[k], operations[k + 1]) if make else operations[k]))
+        k += 2 if make else 1
+    return steps
 
 
 def with_the_same_draws(function: Callable, images: Iterable, arguments: dict) -> list:

@@ -72,12 +72,15 @@ class Node:
         """The row that a description of this node stands for."""
         raise NotImplementedError
 
-    def gather(self, run: Run, payloads: list, columns: Sequence[int] | None = None) -> Row:
-        """The rows of several descriptions of this node, stacked; of these columns alone: the others need not have one shape."""
+    def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
+        """The rows of several descriptions of this node, stacked; of these columns alone: the others need not have one shape.
+
+        empty : what makes the array of a batch, like np.empty
+        """
         rows, names = (self.evaluate(run, payload) for payload in payloads), self.names()
-        if columns is None:
-            return stacked_as_they_come(rows, len(payloads), names)
-        return stacked_as_they_come(([row[k] for k in columns] for row in rows), len(payloads), [names[k] for k in columns])
+        if columns is not None:
+            rows, names = ([row[k] for k in columns] for row in rows), [names[k] for k in columns]
+        return stacked_as_they_come(rows, len(payloads), names, empty)
 
     def processes(self) -> int:
         """How many worker processes this node wants; 1 for none."""
@@ -111,6 +114,8 @@ class Run:
     seed   : what random orders and operations draw from;  seeded : True if the program has set it
     pool   : worker processes, made when the first row is asked for; None when everything runs in this process
     skipped: how many samples have been left out
+    empty  : what makes the arrays of the batch that is asked for, like np.empty: in a worker they lie in shared memory. Whoever
+             makes that batch takes it and leaves np.empty: rows below may be kept by functions of the user's
     judged : the nodes above which bad samples must be gone already, because what follows counts or groups rows
     """
 
@@ -124,6 +129,7 @@ class Run:
         self.seed = config.settings.seed if self.seeded else int.from_bytes(os.urandom(8), "little")
         self.pool: Pool | None = None
         self.note: Note | None = None
+        self.empty: Callable = np.empty
         self.skipped = 0
         self.started = False
         self.closed = threading.Event()
@@ -158,19 +164,30 @@ class Run:
         return self.computed(described, node.stays_home())
 
     def computed(self, described: Iterator, here: bool = False) -> Iterator[Row]:
-        """The rows that are described, in order; bad ones are left out or replaced by good ones, as the settings say.
+        """The rows that are described, in order; bad ones are left out or replaced by good ones, as the settings say."""
+        found = self._here(described) if here or self.pool is None else self.pool.stream(described)
+        if config.settings.error_samples_mode == config.ErrorSamplesMode.REPLACE:
+            yield from self._replaced(found)
+            return
+        for row in found:
+            if isinstance(row, _Skipped):
+                self._count(row.why)
+            else:
+                yield row
+                row = None                                   # it is the program's: nothing here holds its memory
+
+    def _replaced(self, found: Iterator) -> Iterator[Row]:
+        """The good rows, and one of them in place of each bad one.
 
         As in MindSpore 16 good rows wait: the oldest stands in before each row that follows, which takes its place; the rest at
         the end.
         """
-        replace = config.settings.error_samples_mode == config.ErrorSamplesMode.REPLACE
-        found = self._here(described) if here or self.pool is None else self.pool.stream(described)
         good: collections.deque[Row] = collections.deque()   # what stands in for bad rows, one after the other
         missing = 0
         for row in found:
             if isinstance(row, _Skipped):
                 self._count(row.why)
-                missing += replace
+                missing += 1
                 continue
             if len(good) < REPLACEMENTS:
                 good.append(row)
@@ -214,8 +231,9 @@ class Run:
             if not node.children:
                 numbers[3], numbers[4] = numbers[0], sample
 
-    def _in_worker(self, description: Description | Row, note: Note) -> Any:
+    def _in_worker(self, description: Description | Row, note: Note, empty: Callable) -> Any:
         self.note = note
+        self.empty = empty if type(description) is tuple and self.nodes[description[0]].makes_rows else np.empty
         try:
             return self.value(description)
         except BadSample as bad:

@@ -8,6 +8,7 @@ from . import config, draws
 from .callbacks import check_callbacks
 from .columns import ColumnError, as_row, check_names, names_list
 from .dataset import Dataset, all_rows
+from .operation import joined
 from .pipeline import PipelineError, Row, Run, name_of
 
 
@@ -28,6 +29,7 @@ class MapDataset(Dataset):
         self.inputs = names_list(input_columns, "input_columns")
         self.outputs = names_list(output_columns, "output_columns") or self.inputs
         self.callbacks = check_callbacks(callbacks)
+        self.steps = joined(self.operations)
         self.users = [not getattr(operation, "builtin", False) for operation in self.operations]
         self.plan: tuple | None = None
 
@@ -102,7 +104,7 @@ class MapDataset(Dataset):
         positions, outputs, others, in_place = self._planned()
         values: list | tuple = [row[position] for position in positions]
         draws.begin(run.seed, run.numbers[id(self)], epoch, index)
-        for k, operation in enumerate(self.operations):
+        for k, operation in self.steps:
             run.doing(self, index, k)
             try:
                 if run.seeded and self.users[k]:
@@ -233,12 +235,12 @@ class ProjectDataset(Dataset):
         row, names = run.value(payload), self.child.names()
         return [row[names.index(name)] for name in self.columns]
 
-    def gather(self, run: Run, payloads: list, columns: Sequence[int] | None = None) -> Row:
+    def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
         if not all(type(payload) is tuple and payload[0] == payloads[0][0] for payload in payloads):
-            return super().gather(run, payloads, columns)
+            return super().gather(run, payloads, empty, columns)
         names = self.child.names()
         below = [names.index(name) for name in self.columns]
-        return run.nodes[payloads[0][0]].gather(run, [payload[1] for payload in payloads],
+        return run.nodes[payloads[0][0]].gather(run, [payload[1] for payload in payloads], empty,
                                                 below if columns is None else [below[k] for k in columns])
 
 

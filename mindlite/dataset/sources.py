@@ -277,11 +277,11 @@ class NumpySlicesDataset(Source):
     def sample(self, index: int) -> Sequence:
         return [array[index] for array in self.arrays]
 
-    def gather(self, run: Run, payloads: list, columns: Sequence[int] | None = None) -> Row:
+    def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
         """All at once, by an index array."""
         arrays = self.arrays if columns is None else [self.arrays[k] for k in columns]
         if not all(isinstance(array, np.ndarray) for array in arrays):
-            return super().gather(run, payloads, columns)
+            return super().gather(run, payloads, empty, columns)
         chosen = [index for _, index in payloads]
         return [array.take(chosen, 0) for array in arrays]
 

@@ -4,7 +4,9 @@
     for row in pool.stream(requests): ..   results come in the order of the requests, whoever computes them
 
 A request is a small nested tuple (see pipeline.py); a result is a row of arrays. Both travel by pickle's protocol 5 with their
-arrays out of band: the bytes of arrays lie in shared memory, only names, shapes and offsets go through a pipe.
+arrays out of band: the bytes of arrays lie in shared memory, only names, shapes and offsets go through a pipe. The arrays of a
+batch are made there in the first place (`Region.empty`). The parent lends them to the program without a copy, for as long as
+these arrays live, from SPARE regions of each worker; while all of these are lent it copies.
 
 Why fork: a dataset holds what cannot be pickled (open files, lambdas, closures, Tensors), and nothing needs to be imported
 again. What is dangerous about fork are locks that other threads hold at that moment. Those of mindlite are free in the child
@@ -20,6 +22,7 @@ A worker ends when its parent does: a thread of it waits for the end of a pipe w
 from __future__ import annotations
 
 import collections
+import math
 import mmap
 import multiprocessing
 import os
@@ -29,6 +32,7 @@ import tempfile
 import threading
 import time
 import warnings
+import weakref
 from multiprocessing import connection
 from typing import Any, Callable, Iterable, Iterator
 
@@ -39,6 +43,7 @@ from ..common.errors import MindliteError
 
 ALIGNMENT = 64
 DEPTH = 2                                # requests that a worker holds: it computes one while the other waits or is taken
+SPARE = 4                                # results of a worker that wait for their turn, or that the program holds, without a copy
 FIRST_SIZE = 1 << 20                     # bytes of a region; it grows by doubling
 END_AFTER = 1.0                          # seconds that a worker has to end before it is killed
 
@@ -57,6 +62,24 @@ class Region:
             with tempfile.TemporaryFile() as stream:         # unlinked at once
                 self.fd = os.dup(stream.fileno())
         self.map: mmap.mmap | None = None
+        self.used = 0                    # bytes that arrays of the present request take
+        self.made: dict[int, int] = {}   # {address of such an array: its offset}
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """An array in these bytes, like np.empty."""
+        dtype = np.dtype(dtype)
+        size = math.prod(shape) * dtype.itemsize
+        if not size:
+            return np.empty(shape, dtype)
+        start, self.used = self.used, self.used + _padded(size)
+        array = np.frombuffer(self.bytes(self.used), np.uint8)[start:start + size].view(dtype).reshape(shape)
+        self.made[array.__array_interface__["data"][0]] = start
+        return array
+
+    def clear(self) -> None:
+        """The next request begins: its arrays take the place of those of the last one."""
+        self.used = 0
+        self.made.clear()
 
     def bytes(self, size: int) -> mmap.mmap:
         """The first `size` bytes or more."""
@@ -77,36 +100,54 @@ def pack(value: Any, region: Region) -> tuple[bytes, list[tuple[int, int]]]:
     """Put the arrays of `value` into the region; gives (the rest, where they lie: [(offset, size)])."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    spans, offset, raws = [], 0, [buffer.raw() for buffer in buffers]
+    raws = [np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers]
+    spans, absent, offset = [], [], region.used
     for raw in raws:
-        spans.append((offset, raw.nbytes))
-        offset += -(-raw.nbytes // ALIGNMENT) * ALIGNMENT
-    if spans:
+        start = region.made.get(raw.__array_interface__["data"][0]) if raw.size else None
+        if start is None:
+            start, offset = offset, offset + _padded(raw.size)
+            absent.append((start, raw))
+        spans.append((start, raw.size))
+    if offset:
         room = np.frombuffer(region.bytes(offset), np.uint8)
-        for (start, size), raw in zip(spans, raws):
-            room[start:start + size] = np.frombuffer(raw, np.uint8)
+        for start, raw in absent:
+            room[start:start + raw.size] = raw
     return head, spans
 
 
-def unpack(head: bytes, spans: list[tuple[int, int]], region: Region) -> Any:
-    """What `pack` was given; its arrays are copies."""
+def _padded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def unpack(head: bytes, spans: list[tuple[int, int]], region: Region, given_back: Callable[[], None] | None = None) -> Any:
+    """What `pack` was given.
+
+    given_back : called when the last array is gone, which lies in the region; None: the arrays are copies
+    """
     if not spans:
+        if given_back is not None:
+            given_back()
         return pickle.loads(head)
-    last, size = spans[-1]
-    room = np.frombuffer(region.bytes(last + size), np.uint8)
-    return pickle.loads(head, buffers=[room[start:start + size].copy() for start, size in spans])
+    room = np.frombuffer(region.bytes(max(start + size for start, size in spans)), np.uint8)
+    if given_back is None:
+        return pickle.loads(head, buffers=[room[start:start + size].copy() for start, size in spans])
+    weakref.finalize(room, given_back).atexit = False        # every array over it has it as its base
+    return pickle.loads(head, buffers=[room[start:start + size] for start, size in spans])
 
 
 class _Worker:
     """One process as its parent sees it.
 
-    link    : the pipe to it;  free : numbers of regions that wait for a request;  busy : {region: ticket}
+    link    : the pipe to it;  free : numbers of requests that it can take;  busy : {number: (ticket, region of the result)}
+    outward : regions for results, of which those in `lent` belong to the program and the others to nobody or to a request
     """
 
     def __init__(self, pool: Pool, context: Any) -> None:
         self.link, theirs = context.Pipe()
         self.inward = [Region() for _ in range(DEPTH)]
-        self.outward = [Region() for _ in range(DEPTH)]
+        self.outward = [Region() for _ in range(DEPTH + SPARE)]
+        self.results = list(range(DEPTH + SPARE))            # numbers of free ones among them
+        self.lent: set[int] = set()
         self.free = list(range(DEPTH))
         self.busy: collections.OrderedDict = collections.OrderedDict()
         self.note = Note()
@@ -117,6 +158,19 @@ class _Worker:
             warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
             self.process.start()
         theirs.close()
+
+    def lend(self, number: int) -> Callable[[], None] | None:
+        """What gives a region back that the program gets; None, and it is free at once, where too many are lent."""
+        if len(self.lent) >= SPARE:
+            self.results.append(number)
+            return None
+        lent, results = self.lent, self.results
+        lent.add(number)
+
+        def given_back() -> None:
+            lent.discard(number)
+            results.append(number)
+        return given_back
 
 
 class Note:
@@ -132,11 +186,11 @@ class Pool:
     """Worker processes.
 
     count   : how many
-    compute : (request, Note) -> result, called in the workers
+    compute : (request, Note, what makes arrays of results like np.empty) -> result, called in the workers
     explain : Note -> text: what a worker was doing
     """
 
-    def __init__(self, count: int, compute: Callable[[Any, Note], Any], explain: Callable[[Note], str],
+    def __init__(self, count: int, compute: Callable[[Any, Note, Callable], Any], explain: Callable[[Note], str],
                  patience: float = 300) -> None:
         self.compute, self.explain, self.patience, self.owner = compute, explain, patience, os.getpid()
         self.life = os.pipe()                    # the parent never writes: its end is the message
@@ -188,9 +242,9 @@ class Pool:
                 return
             ticket, request = self.waiting.popleft()
             slot = worker.free.pop()
-            worker.busy[slot] = ticket
+            worker.busy[slot] = ticket, worker.results.pop()
             try:
-                worker.link.send((slot, *pack(request, worker.inward[slot])))
+                worker.link.send((slot, worker.busy[slot][1], *pack(request, worker.inward[slot])))
             except (BrokenPipeError, ConnectionResetError):
                 self._died(worker)
 
@@ -220,8 +274,8 @@ class Pool:
             slot, good, head, spans = worker.link.recv()
         except (EOFError, ConnectionResetError):
             self._died(worker)
-        ticket = worker.busy.pop(slot)
-        value = unpack(head, spans, worker.outward[slot])
+        ticket, number = worker.busy.pop(slot)
+        value = unpack(head, spans, worker.outward[number], worker.lend(number))
         worker.free.append(slot)
         if self.results.get(ticket) is _FORGET:
             del self.results[ticket]
@@ -276,15 +330,17 @@ def _serve(link: Any, worker: _Worker, compute: Callable, life: tuple[int, int],
     threading.Thread(target=_end_with_parent, args=(life[0],), daemon=True).start()
     while True:
         try:
-            slot, head, spans = link.recv()
+            slot, number, head, spans = link.recv()
         except EOFError:
             os._exit(0)
+        region = worker.outward[number]
+        region.clear()
         try:
-            good, value = True, compute(unpack(head, spans, worker.inward[slot]), worker.note)
+            good, value = True, compute(unpack(head, spans, worker.inward[slot]), worker.note, region.empty)
         except BaseException as error:                       # the border of a process: the parent raises it again
             good, value = False, report(error)
         try:
-            link.send((slot, good, *pack(value, worker.outward[slot])))
+            link.send((slot, good, *pack(value, region)))
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 

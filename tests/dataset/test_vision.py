@@ -1,5 +1,6 @@
 """Operations on images: every one runs on arrays and PIL images; results are checked against Pillow, NumPy and by hand."""
 import io
+import os
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 import mindlite.dataset as ds
 from mindlite.dataset import draws, transforms, vision
 from mindlite.dataset.operation import Operation
+from mindlite.dataset.vision import formats, kernels, resizing
 
 ROWS, COLUMNS = np.mgrid[0:37, 0:53]
 IMAGE = np.stack([(ROWS * 5 + COLUMNS * 2) % 256, (COLUMNS * 4 + ROWS) % 256, (ROWS * COLUMNS // 8) % 256], -1).astype(np.uint8)
@@ -293,22 +295,99 @@ def test_decoding_is_pillow_s_and_damaged_images_are_errors():
             vision.Decode()(wrong)
 
 
-def test_two_thousand_mutated_images_decode_or_are_refused():
-    numbers, original = np.random.default_rng(0), [jpeg(IMAGE[:16, :16]), vision.encode_png(IMAGE[:16, :16])]
-    refused = 0
+@pytest.mark.parametrize("options", [{}, {"quality": 20}, {"subsampling": 0}, {"subsampling": 1}, {"progressive": True},
+                                     {"optimize": True}, {"restart_marker_blocks": 2}], ids=str)
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+def test_the_pixels_of_a_jpeg_are_pillow_s_whichever_library_reads_it(options, mode):
+    pytest.importorskip("simplejpeg")
+    for height, width in ((1, 1), (16, 16), (37, 53), (7, 200)):
+        stream, numbers = io.BytesIO(), np.random.default_rng(height)
+        pixels = numbers.integers(0, 256, (height, width, 3), np.uint8)
+        Image.fromarray(pixels).resize((width, height)).convert(mode).save(stream, "JPEG", **options)
+        data = np.frombuffer(stream.getvalue(), np.uint8)
+        assert (vision.Decode()(data) == np.asarray(Image.open(stream).convert("RGB"))).all()
+
+
+def mutated_images(count, seed):
+    """Encoded images with three bytes changed, every fifth cut short."""
+    numbers, original = np.random.default_rng(seed), [jpeg(IMAGE[:16, :16]), vision.encode_png(IMAGE[:16, :16]), jpeg(IMAGE)]
+    for k in range(count):
+        data = original[k % 3].copy()
+        data[numbers.integers(len(data), size=3)] = numbers.integers(256, size=3)
+        yield data[:numbers.integers(len(data))] if k % 5 == 0 else data
+
+
+def decoded(data):
+    """The pixels, or what the error says."""
+    try:
+        return vision.Decode()(data)
+    except RuntimeError as error:
+        assert "damaged" in str(error)
+        return str(error)
+
+
+def check_mutated_images(count, seed, monkeypatch):
+    """Each decodes or is refused, and it does not matter whether simplejpeg is installed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for k in range(2000):
-            data = original[k % 2].copy()
-            data[numbers.integers(len(data), size=3)] = numbers.integers(256, size=3)
-            if k % 5 == 0:
-                data = data[:numbers.integers(len(data))]
-            try:
-                assert vision.Decode()(data).shape[2] == 3
-            except RuntimeError as error:
-                assert "damaged" in str(error)
-                refused += 1
-    assert 200 < refused < 2000
+        found = [decoded(data) for data in mutated_images(count, seed)]
+        monkeypatch.setattr(formats, "simplejpeg", None)
+        for one, data in zip(found, mutated_images(count, seed)):
+            plain = decoded(data)
+            assert type(one) is type(plain) and np.array_equal(one, plain)
+            assert isinstance(one, str) or (one.ndim == 3 and one.shape[2] == 3 and one.dtype == np.uint8)
+    assert count // 10 < sum(isinstance(one, str) for one in found) < count
+
+
+def test_mutated_images_decode_or_are_refused(monkeypatch):
+    check_mutated_images(100, 0, monkeypatch)
+
+
+@pytest.mark.slow
+def test_six_thousand_mutated_images_decode_or_are_refused(monkeypatch):
+    check_mutated_images(6000, 1, monkeypatch)
+
+
+def test_bad_samples_are_left_out_and_counted_and_the_rows_that_stay_are_right(monkeypatch):
+    images = list(mutated_images(100, 2))
+    monkeypatch.setattr(ds.config.settings, "error_samples_mode", ds.ErrorSamplesMode.SKIP)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = [one for one in map(decoded, images) if not isinstance(one, str)]
+        for workers in (1, 2):
+            rows = ds.GeneratorDataset(images, ["image"], shuffle=False, num_parallel_workers=workers)
+            iterator = rows.map(vision.Decode(), "image").create_tuple_iterator(num_epochs=1, output_numpy=True)
+            found = [image for image, in iterator]
+            assert iterator.skipped == 100 - len(wanted) > 10
+            assert len(found) == len(wanted) and all(np.array_equal(a, b) for a, b in zip(found, wanted))
+
+
+def test_loops_over_pixels_give_the_bits_of_numpy():
+    numbers = np.random.default_rng(3)
+    for _ in range(60):
+        (h, w, height, width), channels = numbers.integers(1, 50, 4).tolist(), int(numbers.choice([1, 3]))
+        image = numbers.integers(0, 256, (h + 3, w + 5, channels), np.uint8)[1:1 + h, 2:2 + w]
+        mean, std = numbers.random((2, channels)) * [[200], [90]] + 1
+        assert kernels.byte_image(image)
+        weights = [resizing._weights(have, want, vision.Inter.LINEAR) for have, want in ((h, height), (w, width))]
+        assert (kernels.linear_bytes(image, height, width) == resizing._linear_bytes(image, *weights)).all()
+        assert (kernels.mirrored(image) == image[:, ::-1]).all()
+        plain = (image.astype(np.float32) - mean.astype(np.float32)) / std.astype(np.float32)
+        assert kernels.normalised(image, mean, std, False).tobytes() == plain.tobytes()
+        assert kernels.normalised(image, mean, std, True).tobytes() == plain.transpose(2, 0, 1).tobytes()
+
+
+@pytest.mark.parametrize("image", [IMAGE, IMAGE[:, ::2], IMAGE.astype(np.float32), IMAGE[..., :1]],
+                         ids=["bytes", "apart", "floats", "grey"])
+def test_normalising_and_moving_the_channels_in_one_map_is_doing_both_one_after_the_other(image):
+    channels = image.shape[2]
+    both = [vision.Normalize([3.0, 100.0, 7.0][:channels], [2.0, 5.0, 9.0][:channels]), vision.HWC2CHW()]
+    rows = ds.NumpySlicesDataset([image], ["image"], shuffle=False).map(both, "image")
+    (found,), = rows.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert found.tobytes() == np.ascontiguousarray(both[1](both[0](image))).tobytes()
+    with pytest.raises(RuntimeError, match=r"\[Normalize\] failed"):
+        list(ds.NumpySlicesDataset([[1, 2]], ["image"]).map(both, "image").create_tuple_iterator(num_epochs=1))
 
 
 def test_files_are_written_and_read(tmp_path):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import mindlite.dataset as ds
+from mindlite.dataset import workers
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are made by fork")
 SOURCE = """
@@ -101,6 +102,40 @@ def test_arrays_of_any_size_and_kind_come_through(monkeypatch):
             assert (found["a"] == expected["a"]).all()
         else:
             assert found.dtype == expected.dtype and found.shape == expected.shape and (found == expected).all()
+
+
+def test_batches_stay_what_they_are_while_the_workers_go_on(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    class Large:
+        def __getitem__(self, index):
+            return np.full(20_000, index, np.float32), index
+
+        def __len__(self):
+            return 120
+    kept = []
+
+    def keeps(x):
+        """A user's function that holds what it is given: nothing writes there later."""
+        assert all((before == before[:, :1]).all() and before[0, 0] == number for before, number in kept)
+        kept.append((x, x[0, 0]))
+        return x
+    batches = ds.GeneratorDataset(Large(), ["x", "y"], shuffle=False, num_parallel_workers=2).batch(4)
+    for dataset in (batches, batches.map(keeps, "x"), batches.batch(1).map(lambda x: x[0], "x")):
+        rows = list(dataset.create_tuple_iterator(num_epochs=2, output_numpy=True))          # more than are lent
+        assert len(rows) == 30
+        for k, (x, y) in enumerate(rows):
+            assert (x == 4 * k + np.arange(4)[:, None]).all() and (np.ravel(y) == 4 * k + np.arange(4)).all()
+            x += 1                                           # they are the program's own
+        assert all((x == 4 * k + 1 + np.arange(4)[:, None]).all() for k, (x, _) in enumerate(rows))
+
+
+def test_memory_that_the_program_gives_back_serves_again(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    dataset = ds.GeneratorDataset([np.full(100_000, k) for k in range(60)], ["x"], shuffle=False, num_parallel_workers=2)
+    iterator = dataset.batch(2).create_tuple_iterator(num_epochs=1, output_numpy=True)
+    addresses = {x.__array_interface__["data"][0] for x, in iterator}
+    assert len(addresses) <= 2 * (workers.DEPTH + workers.SPARE)
 
 
 def test_rows_that_only_this_process_has_are_sent_to_the_workers(monkeypatch):

@@ -11,15 +11,16 @@ from ...common.lazy import LazyModule
 from ..target import current
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
-blas, convolution, convolution_ways, lapack, onednn, panels, pooling, scan, scatter, selected, selection, sorting = (
+blas, convolution, convolution_ways, lapack, onednn, panels, pixels, pooling, scan, scatter, selected, selection, sorting = (
     LazyModule(f"{__name__}.{name}") for name in ("blas", "convolution", "convolution_ways", "lapack", "onednn", "panels",
-                                                  "pooling", "scan", "scatter", "selected", "selection", "sorting"))
+                                                  "pixels", "pooling", "scan", "scatter", "selected", "selection", "sorting"))
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),
           "elements_add": (scatter, "elements_add_kernel"), "topk": (selection, "topk_kernel"),
           "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel"),
-          "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel")}
+          "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel"),
+          "pixels": (pixels, "pixels_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish="", target=None):
@@ -31,10 +32,10 @@ def library_kernel(name, target=None, **facts):
     """The Kernel of one of MAKERS with the facts that its maker takes; None if there is none.
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
-             panels.panel_matmul_kernel, pooling.pool2d_kernel, scatter.index_add_kernel, scatter.elements_add_kernel,
-             lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel, selected.selected_kernel, selection.topk_kernel,
-             sorting.sort_kernel and sorting.median_kernel; they document the args.
-             conv2d_plan says which parts a convolution has
+             panels.panel_matmul_kernel, pixels.pixels_kernel, pooling.pool2d_kernel, scatter.index_add_kernel,
+             scatter.elements_add_kernel, lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel,
+             selected.selected_kernel, selection.topk_kernel, sorting.sort_kernel and sorting.median_kernel; they document
+             the args. conv2d_plan says which parts a convolution has
     target : the Target that it is written for, by default the current one
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
@@ -90,6 +91,10 @@ def _pooling(dtype):
     return f"no pooling for {dtype.name}: cast to float32"
 
 
+def _pixels(dtype):
+    return "one loop that holds a pixel" if dtype.name == "uint8" else f"no loop over pixels of {dtype.name}"
+
+
 def _panels(dtype):
     return "the register tile: the matrix was put in panels before the loop"
 
@@ -130,4 +135,4 @@ def _extrema(dtype):
 
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
            "elements_add": _sums, "topk": _best, "scan": _running, "running": _extrema,
-           "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored}
+           "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored, "pixels": _pixels}

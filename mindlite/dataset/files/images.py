@@ -14,7 +14,7 @@ import numpy as np
 
 from ...common.errors import ArgumentError, ValueRangeError
 from ..operation import items, whole
-from ..vision.formats import opened
+from ..vision.formats import pixels
 from .table import (BadFileError, Samples, file, files_below, folder, int32, lines, picture, present, raw, rows_of, source,
                     subfolders, uint32)
 
@@ -264,7 +264,7 @@ def _decrypted(found: Samples, decrypt: Any, decode: bool | None) -> Samples:
 
     def sample(k: int) -> tuple:
         data = decrypt(found.files[k])                       # type: ignore[index]
-        return (np.asarray(opened(data, "decode")) if decode else np.frombuffer(data, np.uint8), *plain(k)[1:])
+        return (pixels(data, "decode") if decode else np.frombuffer(data, np.uint8), *plain(k)[1:])
     return Samples(found.count, sample, labels=found.labels, classes=found.classes, files=found.files)    # type: ignore[arg-type]
 
 

@@ -22,7 +22,7 @@ from ..operation import flag
 from ..pipeline import Run
 from ..samplers import BuiltinSampler, Shuffle, select_sampler
 from ..sources import Source
-from ..vision.formats import opened
+from ..vision.formats import pixels
 
 
 class BadFileError(FileFormatError, RuntimeError):
@@ -311,13 +311,13 @@ def files_below(directory: str, extensions: Sequence[str] = (), deep: bool = Tru
 
 def raw(path: str) -> np.ndarray:
     """The bytes of a file."""
-    with open(path, "rb") as stream:
-        return np.frombuffer(stream.read(), np.uint8)
+    with open(path, "rb", buffering=0) as stream:
+        return np.frombuffer(stream.readall(), np.uint8)
 
 
 def picture(path: str, decode: bool | None) -> np.ndarray:
     """An image file: its bytes, or its pixels."""
-    return np.asarray(opened(raw(path), "decode")) if decode else raw(path)
+    return pixels(raw(path), "decode") if decode else raw(path)
 
 
 def lines(path: str) -> list[str]:

@@ -2,16 +2,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from PIL import Image, ImageEnhance, ImageOps
 
 from ...common.errors import ArgumentError, ValueRangeError
+from ...common.lazy import LazyModule
 from .. import draws
-from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, items, kind_of, number, operation,
-                         optional, probability, unnamed, whole, within)
+from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, items, joins, kind_of, number,
+                         operation, optional, probability, unnamed, whole, within)
 from .kinds import ConvertMode
+
+kernels = LazyModule("mindlite.dataset.vision.kernels")
 
 
 def as_bytes(values: np.ndarray, like: np.ndarray) -> np.ndarray:
@@ -480,6 +483,8 @@ def normalised(image: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.n
     if len(mean) not in (1, channels):
         raise DataError(f"Normalize: number of channels does not match the size of mean and std vectors, got channels: "
                         f"{channels}, size of mean: {len(mean)}, size of std: {len(std)}")
+    if is_hwc and kernels.byte_image(image):
+        return kernels.normalised(image, mean, std, False)
     shape = (-1,) if is_hwc else (-1, 1, 1)
     out = np.subtract(image, np.array(mean, np.float32).reshape(shape), dtype=np.float32)
     return np.divide(out, np.array(std, np.float32).reshape(shape), out=out)
@@ -513,6 +518,19 @@ def Rescale(image, /, rescale, shift):
 def HWC2CHW(image, /):
     """(height, width, channels) as (channels, height, width)."""
     return np.ascontiguousarray(image.transpose(2, 0, 1)) if image.ndim == 3 else image
+
+
+@joins(Normalize, HWC2CHW)
+def normalised_planes(normalize: Any, transpose: Any) -> Callable:
+    """Normalize, then HWC2CHW: of bytes in one loop over the pixels."""
+    def both(*images: Any) -> Any:
+        image, mean = images[0], normalize.mean
+        if len(images) == 1 and normalize.is_hwc and isinstance(image, np.ndarray) and kernels.byte_image(image) and \
+                len(mean) in (1, image.shape[2]):
+            return kernels.normalised(image, mean, normalize.std, True)
+        found = normalize(*images)
+        return transpose(*found) if isinstance(found, tuple) else transpose(found)
+    return both
 
 
 @operation(transformation_matrix=kind_of(np.ndarray), mean_vector=kind_of(np.ndarray))

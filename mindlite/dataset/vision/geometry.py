@@ -8,12 +8,14 @@ import numpy as np
 from PIL import Image
 
 from ...common.errors import ArgumentError, ValueRangeError
+from ...common.lazy import LazyModule
 from .. import draws
 from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, image_size, items, kind_of, number,
                          operation, optional, pair, probability, whole, within)
 from .kinds import PADDING, RESAMPLING, Border, Inter, SliceMode
 from .resizing import resize_array, resize_pil
 
+kernels = LazyModule("mindlite.dataset.vision.kernels")
 inter, border = kind_of(Inter), kind_of(Border)
 fill = either(whole(0, 255), items(whole(0, 255), 3))
 
@@ -161,7 +163,9 @@ def VerticalFlip(image, /):
 @image_operation(prob=probability, random=True, video=True)
 def RandomHorizontalFlip(image, /, prob=0.5):
     """Left and right exchanged with probability `prob`."""
-    return image[:, ::-1].copy() if draws.generator().random() < prob else image
+    if draws.generator().random() >= prob:
+        return image
+    return kernels.mirrored(image) if kernels.byte_image(image) else image[:, ::-1].copy()
 
 
 @image_operation(prob=probability, random=True)

@@ -12,9 +12,11 @@ import functools
 import numpy as np
 from PIL import Image
 
+from ...common.lazy import LazyModule
 from ..operation import as_pil
 from .kinds import RESAMPLING, Inter
 
+kernels = LazyModule("mindlite.dataset.vision.kernels")
 _BITS = 2048                             # OpenCV's weights for bytes are whole numbers of this
 
 
@@ -29,6 +31,8 @@ def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.n
         return image[rows[:, None], columns]
     if how == Inter.LINEAR and image.shape[0] == 2 * height and image.shape[1] == 2 * width:
         how = Inter.AREA                 # OpenCV: halving by LINEAR is the mean of four
+    if how == Inter.LINEAR and kernels.byte_image(image):
+        return kernels.linear_bytes(image, height, width)
     vertical, horizontal = _weights(image.shape[0], height, how), _weights(image.shape[1], width, how)
     if image.dtype == np.uint8 and how == Inter.LINEAR:
         return _linear_bytes(image, vertical, horizontal)
