@@ -4,6 +4,7 @@
 """
 from .. import ops
 from ..common import dtype as dt
+from ..common.dim import product
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..ops.define import as_operand, cast_to, is_array
@@ -233,19 +234,40 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 @_public
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in rising order; with return_inverse where each element is among them, with return_counts how
-    often each occurs. `sorted` : they are in any case. raises : ArgumentError for a dim"""
-    if dim is not None:
-        raise ArgumentError("unique: slices along an axis are not compared", hint="dim=None")
+    often each occurs; with a dim the different slices along it, in the order of their elements. `sorted` : they always are"""
     x = as_operand(input)
-    row, order = ops.sort(ops.reshape(x, (-1,)))
-    values, run, counts = ops.unique_consecutive(row, True, True)
+    if dim is None:
+        row, order = ops.sort(ops.reshape(x, (-1,)))
+    else:
+        order = _order_of_slices(x, dim)
+        row = ops.index_select(x, dim, order)
+    values, run, counts = ops.unique_consecutive(row, True, True, dim)
     made = [values]
     if return_inverse:
         zeros = ops.zeros_like(order)
-        made.append(ops.reshape(ops.tensor_scatter_elements(zeros, order, run, 0), tuple(x.shape)))
+        inverse = ops.tensor_scatter_elements(zeros, order, run, 0)
+        made.append(ops.reshape(inverse, tuple(x.shape)) if dim is None else inverse)
     if return_counts:
         made.append(counts)
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _order_of_slices(x, dim):
+    """The numbers of the slices of x along dim in lexicographic order. Neighbouring columns are joined into one column of
+    ranks until one is left: a sort of all columns for each halving."""
+    ranks = ops.reshape(ops.movedim(x, dim, 0), (x.shape[dim], product(x.shape) // x.shape[dim] if x.shape[dim] else 0))
+    while True:
+        order = ops.argsort(ranks, 0)
+        columns = ranks.shape[1]
+        if columns < 2:
+            return ops.reshape(order[:, :1], (-1,)) if columns else ops.arange(x.shape[dim])
+        row = ops.gather_elements(ranks, 0, order)
+        steps = ops.cumsum(ops.cast(ops.not_equal(row[1:], row[:-1]), dt.int64), 0)
+        dense = ops.concat((ops.zeros((1, columns), dt.int64), steps), 0)
+        ranks = ops.tensor_scatter_elements(ops.zeros_like(dense), order, dense, 0)
+        even = columns // 2 * 2
+        joined = ranks[:, 0:even:2] * x.shape[dim] + ranks[:, 1:even:2]
+        ranks = joined if even == columns else ops.concat((joined, ranks[:, even:]), 1)
 
 
 @_public

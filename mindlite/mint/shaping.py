@@ -29,8 +29,8 @@ def scatter(input, dim, index, src):
 
 @_public
 def scatter_add(input, dim, index, src):
-    """input with src added at index along `dim`, element by element."""
-    return ops.tensor_scatter_elements(input, index, src, dim, "add")
+    """input with src added at index along `dim`, element by element; of a larger src the first elements count."""
+    return METHODS["scatter_add"](input, dim, index, src)
 
 
 @_public

@@ -144,6 +144,20 @@ def _index_add_along(x, dim, index, source, *, alpha=1):
     return lookup.index_add(x, index, source if isinstance(alpha, int) and alpha == 1 else source * alpha, dim)
 
 
+def _scatter_add(self, *args, **attrs):
+    """x.scatter_add(dim, index, src): x with src added at `index` along dim. x.scatter_add(indices, updates): at indices[.., k].
+
+    dim          : int;      index : int[...] of as many axes as x;      src : Tensor of the shape of index, or larger
+    indices      : int[.., k];      updates : Tensor, a slice of x for each position
+    raises       : ShapeError for another shape, DTypeError for indices that are no integers, IndexRangeError for one outside
+    """
+    by_dim = isinstance(args[0], int) if args else "dim" in attrs
+    return (lookup.scatter_add if by_dim else _scatter_add_slices)(self, *args, **attrs)
+
+
+_scatter_add_slices = renaming(lookup.tensor_scatter_add)
+
+
 def _expand(self, *sizes, shape=None):
     """x.expand(2, 3) or x.expand((2, 3)), as broadcast_to.
 
@@ -179,7 +193,7 @@ for _name, _function in {
     "broadcast_to": broadcast_to, "narrow": structure.narrow, "unflatten": structure.unflatten,
     "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": indexing.gather_nd,
     "index_select": lookup.index_select, "index_add": _index_add, "select": _select,
-    "take": _take, "scatter_add": lookup.tensor_scatter_add,
+    "take": _take, "scatter_add": _scatter_add,
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,
 }.items():

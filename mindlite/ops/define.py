@@ -21,7 +21,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.annotations import Function
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, DTypeError, user_level
+from ..common.errors import ArgumentError, DTypeError, ValueRangeError, user_level
 from ..common.tensor import Tensor, as_array
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
@@ -67,10 +67,28 @@ def as_operand(value, dtype=None):
     if isinstance(value, Dim):
         return scalar_to_tensor(value, dtype=dtype or dt.int64)
     if isinstance(value, (bool, int, float, complex, np.generic)):
-        return np.asarray(value, (dtype or dt.dtype(type(value))).numpy)
+        wanted = (dtype or dt.dtype(type(value))).numpy
+        return of_int(value, wanted) if type(value) is int and wanted.kind in "iu" else np.asarray(value, wanted)
     if isinstance(value, (list, tuple)):
         return as_sequence(value, dtype)
     raise ArgumentError(f"a tensor or a number is wanted, not {type(value).__name__}", note=repr(value)[:80])
+
+
+def of_int(value, dtype):
+    """A Python int as an array of an integer NumPy dtype; what the dtype does not hold wraps around: -1 is 255 in uint8.
+
+    raises : ValueRangeError for an int outside of 64 bits
+    """
+    try:
+        return np.asarray(value if holds(dtype, value) else np.asarray(value).astype(dtype), dtype)
+    except OverflowError:
+        raise ValueRangeError(f"an operand is an int of at most 64 bits, not {value}") from None
+
+
+def holds(dtype, value):
+    """True where an integer NumPy dtype has the int `value`."""
+    ends = np.iinfo(dtype)
+    return ends.min <= value <= ends.max
 
 
 def check_tensors(operator, **operands):
@@ -105,7 +123,7 @@ def promote_operands(args, attrs):
         else:
             return args, attrs
         if len(args) == 2 and (type(b) is float and array.kind == "f" or type(b) is int and array.kind in "fi"):
-            return (a, np.asarray(b, array)), attrs          # x * 2.0: the number takes the tensor's dtype
+            return (a, of_int(b, array) if array.kind == "i" else np.asarray(b, array)), attrs   # x * 2: the tensor's dtype
     args = tuple(as_sequence(x) if isinstance(x, (list, tuple)) else x for x in args)
     arrays = [x for x in args if is_array(x)]
     if not arrays:
@@ -122,6 +140,16 @@ def promote_operands(args, attrs):
                 raise ArgumentError(f"a tensor or a number is wanted, not {type(x).__name__}", note=repr(x)[:80])
             wanted = dt.promote_scalar(wanted, value)
     return tuple(cast_to(x, wanted) for x in args), attrs
+
+
+def comparable_operands(args, attrs):
+    """As promote_operands, but a Python int that a tensor's integer dtype does not hold is equal to none of its elements."""
+    for x, number in (args, args[::-1]) if len(args) == 2 else ():
+        if is_array(x) and is_scalar(number) and dtype_of(x).kind in "iu" and dtype_of(x).bits < 64:
+            unknown = isinstance(number, Dim) or isinstance(number, AnfNode) and number.abstract.type is int
+            if unknown or type(number) is int and not holds(dtype_of(x).numpy, number):
+                args = tuple(cast(a, dtype=dt.int64) if a is x else a for a in args)
+    return promote_operands(args, attrs)
 
 
 def cast_to(value, dtype):

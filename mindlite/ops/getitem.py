@@ -456,7 +456,7 @@ def set_in_place(x, index, value):
         x.host_array[_plain_index(index)] = value.host_array if isinstance(value, Tensor) else value
     except DeviceError:                                      # one of them lies elsewhere
         assign(x, setitem(x, index, value))
-    except (IndexError, ValueError, TypeError):
+    except (IndexError, ValueError, TypeError, OverflowError):
         np.copyto(x.host_array, setitem(x, index, value).host_array)      # raises the error in our words
 
 

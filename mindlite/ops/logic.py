@@ -17,8 +17,8 @@ from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_an
     logical_or as or_scalar, where as where_scalar
 from .axes import broadcast_shapes
 from .basic import sum_to
-from .define import (as_operand, cast_to, composite, dtype_of, elementwise, promote_operands, same_shape_tangent,
-                     vmap_elementwise)
+from .define import (as_operand, cast_to, comparable_operands, composite, dtype_of, elementwise, promote_operands,
+                     same_shape_tangent, vmap_elementwise)
 from .sbp import elementwise_spec, sbp_rule
 
 
@@ -29,32 +29,32 @@ def _predicate(scalar, array, accepts="buifc", prepare=promote_operands, operand
 
 # ---------------------------------------------------------------- comparisons
 
-@_predicate(operator.eq, np.equal)
+@_predicate(operator.eq, np.equal, prepare=comparable_operands)
 def equal(input: TensorLike, other: TensorLike):
     """input == other, as bool."""
 
 
-@_predicate(operator.ne, np.not_equal)
+@_predicate(operator.ne, np.not_equal, prepare=comparable_operands)
 def not_equal(input: TensorLike, other: TensorLike):
     """input != other, as bool."""
 
 
-@_predicate(operator.lt, np.less, "buif")
+@_predicate(operator.lt, np.less, "buif", comparable_operands)
 def less(input: TensorLike, other: TensorLike):
     """input < other, as bool."""
 
 
-@_predicate(operator.le, np.less_equal, "buif")
+@_predicate(operator.le, np.less_equal, "buif", comparable_operands)
 def less_equal(input: TensorLike, other: TensorLike):
     """input <= other, as bool."""
 
 
-@_predicate(operator.gt, np.greater, "buif")
+@_predicate(operator.gt, np.greater, "buif", comparable_operands)
 def greater(input: TensorLike, other: TensorLike):
     """input > other, as bool."""
 
 
-@_predicate(operator.ge, np.greater_equal, "buif")
+@_predicate(operator.ge, np.greater_equal, "buif", comparable_operands)
 def greater_equal(input: TensorLike, other: TensorLike):
     """input >= other, as bool."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..common import dtype as dt
+from ..common.dim import Size
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
@@ -130,6 +131,24 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     lines = [reshape(iota(n), shape=tuple(n if b == a else 1 for b in range(rank))) for a, n in enumerate(shape)]
     columns = [indices if a == axis else broadcast_to(line, shape=shape) for a, line in enumerate(lines)]
     return scatter_nd_update(input_x, concat([expand_dims(c, rank) for c in columns], rank), updates)
+
+
+def first_elements(src: Tensor, shape: Sequence[Size]) -> Tensor:
+    """The first elements of `src` along each axis, as many as `shape` has; src itself where it has more or fewer axes."""
+    if src.ndim != len(shape) or tuple(src.shape) == tuple(shape):
+        return src
+    return src[tuple([slice(None) if n == size or n == 1 else slice(0, size) for n, size in zip(src.shape, shape)])]
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """input with src added at indices along `dim`: out[index[i][j]][j] += src[i][j] for dim 0, as torch's scatter_add.
+
+    input  : Tensor of any dtype;      dim : int
+    index  : int[...] of as many axes as input; where a place occurs twice, both are added
+    src    : Tensor of the shape of index, or larger: then its first elements count; it is converted to the dtype of input
+    raises : DTypeError for an index that is no integer, IndexRangeError for one outside, ShapeError
+    """
+    return tensor_scatter_elements(input, index, first_elements(src, index.shape), dim, "add")
 
 
 @planned

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common import dtype as dt
 from ..common.annotations import Axes
-from ..common.dim import product
+from ..common.dim import dim_max, product
 from ..common.errors import DTypeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
@@ -104,7 +104,7 @@ def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = F
     axis     : int, tuple of ints, or None for all axes
     ddof     : int, taken from the number of elements: 0, or 1 for the unbiased estimate; True and False are 1 and 0
     keepdims : bool; True: the axes stay, with the size 1
-    out      : two Tensors; the variance of complex numbers is real. As many elements as ddof: NaN or inf; fewer: no variance
+    out      : two Tensors; the variance of complex numbers is real. At most ddof elements: NaN or inf
     raises   : ArgumentError where ddof or an axis is no int, ValueRangeError for an axis outside or named twice
     source   : Chan, Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance": the two-pass algorithm
     """
@@ -120,7 +120,7 @@ def var_mean(input: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = F
     apart = input - center
     squares = square(real(apart)) + square(imag(apart)) if dtype_of(input).kind == "c" else square(apart)
     total = reduce_sum(squares, axis=axes, keepdims=keepdims)
-    count = product(input.shape[a] for a in axes) - ddof
+    count = dim_max(product(input.shape[a] for a in axes) - ddof, 0)
     return total / count, reshape(center, shape=reduced_shape(input.shape, axes, keepdims))
 
 

@@ -10,7 +10,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import where as where_scalar
 from .basic import batched, broadcast_to, move_batch_axis
-from .define import dtype_of
+from .define import dtype_of, of_int
 from .sbp import letters, local_shape, sbp_rule
 
 
@@ -116,7 +116,7 @@ def pad_slice_infer(x, *, shape, start, step, value):
 
 @eval_rule(pad_slice)
 def pad_slice_eval(x, *, shape, start, step, value):
-    out = np.full(shape, value, x.dtype)
+    out = np.full(shape, of_int(value, x.dtype) if type(value) is int and x.dtype.kind in "iu" else value, x.dtype)
     out[places(start, x.shape, step)] = x
     return out
 

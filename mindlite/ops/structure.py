@@ -191,7 +191,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     input  : Tensor of at least one axis, any dtype
     chunks : int, 1 or more
     axis   : int
-    out    : tuple of Tensors; fewer than `chunks` where pieces of ceil(size / chunks) are enough
+    out    : tuple of Tensors; fewer than `chunks` where pieces of ceil(size / chunks) are enough; of an empty axis all of them
     raises : ValueRangeError for chunks below 1 or an axis outside
     """
     axis, chunks = real_axis("chunk", axis, input.ndim), as_size("chunk", chunks)
@@ -200,6 +200,8 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     total = input.shape[axis]
     piece = (total + chunks - 1) // chunks
     if isinstance(total, int):
+        if total == 0:
+            return (input,) * chunks
         return split(input, max(piece, 1), axis)
     last = total - piece * (chunks - 1)
     require(">=", last, 1, lambda: ShapeError(f"chunk: {total} does not give {chunks} pieces"))

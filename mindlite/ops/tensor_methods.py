@@ -339,12 +339,13 @@ def _scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     input  : Tensor of any dtype
     axis   : int
     index  : int[...] of as many axes as input, along the others not larger; where a position occurs twice, the last src counts
-    src    : number, or Tensor that broadcasts to the shape of index; it is converted to the dtype of input
+    src    : number, or Tensor that broadcasts to the shape of index, or is larger: then its first elements count; it is
+             converted to the dtype of input
     raises : DTypeError for an index that is no integer, IndexRangeError for one outside, ShapeError
     """
     index = as_operand(index)
-    return lookup.tensor_scatter_elements(input, index, broadcast_to(
-        cast_to(as_operand(src), input.dtype), shape=index.shape), axis)
+    src = lookup.first_elements(cast_to(as_operand(src), input.dtype), index.shape)
+    return lookup.tensor_scatter_elements(input, index, broadcast_to(src, shape=index.shape), axis)
 
 
 def _fmax(input: TensorLike, other: TensorLike) -> Tensor:
@@ -507,10 +508,11 @@ def _normal_(self, mean=0, std=1, *, generator=None):
 def _scatter_add_(self, dim, index, src):
     """Add src[i][j] to x[i][index[i][j]] (for dim 1) in this Tensor, which is given.
 
-    dim    : int;      index : int[...] of as many axes as x;      src : Tensor of the shape of index
+    dim    : int;      index : int[...] of as many axes as x
+    src    : Tensor of the shape of index, or larger: then its first elements count
     raises : DTypeError for an index that is no integer, IndexRangeError for one outside, ShapeError
     """
-    return _written("scatter_add_", self, lookup.tensor_scatter_elements(self, index, src, dim, "add"))
+    return _written("scatter_add_", self, lookup.scatter_add(self, dim, index, src))
 
 
 for _name, _function in {"copy_": _copy_, "zero_": _zero_, "normal_": _normal_, "scatter_add_": _scatter_add_}.items():

@@ -72,3 +72,12 @@ def test_what_is_summed_in_a_dtype_has_that_dtype(name, dtype):
     eager, graph = add(X), ms.jit(add, fullgraph=True)(X)
     assert eager.dtype is graph.dtype is dtype
     assert eager.tolist() == graph.tolist() == getattr(A, name.removeprefix("nan"))(1).tolist()
+
+
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "jit"])
+@pytest.mark.parametrize("shape, dim", [((4, 1), 1), ((6, 2, 3), 0), ((5, 7), 1), ((7,), 0), ((3, 5, 2), -1)])
+def test_different_slices_are_found_in_the_order_of_their_elements(run, shape, dim):
+    x = np.random.default_rng(0).integers(0, 2, shape)
+    found = run(lambda x: mint.unique(x, True, True, True, dim))(Tensor(x))
+    for made, want in zip(found, np.unique(x, axis=dim, return_inverse=True, return_counts=True)):
+        np.testing.assert_array_equal(made.asnumpy(), want)

@@ -302,3 +302,59 @@ def test_a_range_names_axes_as_a_tuple_does(axes):
     expected = ops.mean(x, tuple(axes))
     assert ops.mean(x, axes).tolist() == expected.tolist()
     assert ms.jit(lambda x: ops.mean(x, axes), fullgraph=True)(x).tolist() == expected.tolist()
+
+
+@RUNS
+@pytest.mark.parametrize("dtype", [ms.uint8, ms.int8, ms.int16, ms.int32])
+@pytest.mark.parametrize("number", [-1, 300, 70000, 2 ** 33, -2 ** 40])
+def test_an_int_that_an_integer_tensor_does_not_hold_wraps_in_sums_and_equals_nothing(run, dtype, number):
+    x = Tensor([3, 100, 0], dtype)
+    wide = x.asnumpy().astype(np.int64)
+    for n in (number, ms.mutable(number)):
+        total, less, same, other = run(lambda x, n: (n - x, x < n, x == n, n != x))(x, n)
+        assert total.dtype == dtype
+        assert total.tolist() == (number - wide).astype(x.asnumpy().dtype).tolist()
+        assert less.tolist() == (wide < number).tolist()
+        assert same.tolist() == (wide == number).tolist() and other.tolist() == (wide != number).tolist()
+
+
+def test_an_int_of_more_than_64_bits_is_refused():
+    with pytest.raises(ValueError, match="at most 64 bits"):
+        Tensor([1]) + 2 ** 70
+
+
+def test_an_int_wraps_where_it_is_written():
+    x = Tensor([3, 4, 5], ms.uint8)
+    x[0] = -1
+    x[Tensor([False, True, False])] = 258
+    assert x.tolist() == [255, 2, 5]
+    assert ops.pad(x, (1, 0), "constant", -2).tolist() == [254, 255, 2, 5]
+
+
+@RUNS
+def test_a_tensor_without_axes_stays_one_when_its_axes_are_permuted(run):
+    outs = run(lambda x: (x.T, x.permute(()), ops.transpose(x, ())))(Tensor(2.0))
+    assert [out.shape for out in outs] == [()] * 3 and [out.item() for out in outs] == [2.0] * 3
+
+
+@RUNS
+def test_of_a_larger_source_the_first_elements_are_scattered(run):
+    x, index = ops.zeros((2, 3)), Tensor([[2, 0]])
+    source = Tensor(np.arange(1.0, 13, dtype=np.float32).reshape(3, 4))
+    put, added, again = run(lambda x, s: (
+        ops.scatter(x, 1, index, s), x.scatter_add(1, index, s), ms.mint.scatter_add(x, 1, index, s)))(x, source)
+    assert put.tolist() == added.tolist() == again.tolist() == [[2, 0, 1], [0, 0, 0]]
+    wanted = [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert run(ms.grad(lambda s: x.scatter_add(1, index, s).sum()))(source).tolist() == wanted
+    assert x.scatter_add(index=Tensor([[1]]), dim=0, src=Tensor([[7.0]])).tolist() == [[0, 0, 0], [7, 0, 0]]
+    assert x.scatter_add(Tensor([[1]]), Tensor([[7.0, 8, 9]])).tolist() == [[0, 0, 0], [7, 8, 9]]
+
+
+def test_pieces_of_an_empty_axis_are_as_many_as_are_wanted():
+    assert [part.shape for part in ops.chunk(ops.zeros((2, 0)), 3, 1)] == [(2, 0)] * 3
+
+
+@RUNS
+def test_fewer_elements_than_are_taken_off_have_no_deviation(run):
+    assert np.isnan(run(lambda x: ops.std(x, None, 2))(Tensor([1.5])).item())
+    assert run(lambda x: ops.var(x, None, 3))(Tensor([1.0, 2.0])).item() == np.inf

@@ -160,14 +160,18 @@ def softshrink(input, lambd=0.5):
 
 @_public
 def threshold(input, threshold, value, inplace=False):
-    """input where it is above threshold, else value."""
-    return _written(input, ops.threshold(input, threshold, value), inplace)
+    """input where it is above threshold or NaN, else value."""
+    return _written(input, _threshold(input, threshold, value), inplace)
 
 
 @_public
 def threshold_(input, threshold, value):
     """threshold, written into input."""
-    return ops.assign(input, ops.threshold(input, threshold, value))
+    return ops.assign(input, _threshold(input, threshold, value))
+
+
+def _threshold(input, threshold, value):
+    return ops.where(input <= threshold, value, input)
 
 
 @_public
@@ -421,10 +425,8 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
 
 @_public
 def kl_div(input, target, reduction="mean", log_target=False):
-    """target * (log(target) - input); log_target : target holds logarithms."""
-    if not log_target:
-        return ops.kl_div(input, target, reduction)
-    loss = ops.exp(target) * (target - input)
+    """target * (log(target) - input), 0 where target is; log_target : target holds logarithms."""
+    loss = ops.exp(target) * (target - input) if log_target else ops.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return ops.sum(loss) / input.shape[0]
     return _reduced("kl_div", loss, reduction)
