@@ -19,7 +19,7 @@ class ParallelMode:
 
 DEFAULTS = {"parallel_mode": ParallelMode.STAND_ALONE, "device_num": None, "global_rank": None, "gradients_mean": False,
             "parameter_broadcast": False, "search_mode": "recursive_programming", "full_batch": False,
-            "enable_parallel_optimizer": False, "parallel_optimizer_threshold": 64}
+            "enable_parallel_optimizer": False, "parallel_optimizer_threshold": 64, "pipeline_stages": 1}
 VALUES = {"parallel_mode": tuple(ParallelMode.MODE_LIST), "search_mode": ("recursive_programming", "sharding_propagation")}
 
 
@@ -42,6 +42,7 @@ def set_auto_parallel_context(**settings: Any) -> None:
     enable_parallel_optimizer: split the optimiser's states there (ZeRO-1), those of parallel_optimizer_threshold KiB or more
     gradients_mean      : data_parallel divides the sum of the gradients by the number of ranks
     parameter_broadcast : data_parallel starts from the Parameters of rank 0
+    pipeline_stages     : into how many groups the ranks are divided, each of which has a stage of a PipelineCell; 1: none
     device_num, global_rank: the launcher tells them; others than its are an error
     raises              : ArgumentError for another setting; ValueRangeError for a value that is none
     """
@@ -56,6 +57,8 @@ def set_auto_parallel_context(**settings: Any) -> None:
             raise ArgumentError(f"set_auto_parallel_context: {name} is a bool, not {type(value).__name__}")
         if name == "parallel_optimizer_threshold" and (type(value) is not int or value < 0):
             raise ValueRangeError(f"set_auto_parallel_context: {name} is a number of KiB, not {value!r}")
+        if name == "pipeline_stages" and (type(value) is not int or value < 1 or engine().size % value):
+            raise ValueRangeError(f"set_auto_parallel_context: pipeline_stages divides the {engine().size} ranks, not {value!r}")
         real = {"device_num": engine().size, "global_rank": engine().rank}.get(name, value)
         if value != real:
             raise ValueRangeError(f"set_auto_parallel_context: {name} is {real}, not {value!r}",

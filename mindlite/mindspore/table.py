@@ -155,7 +155,7 @@ _REASONS["an operator of Ascend alone"] = tuple("""
     set_comm_ops_inplace sparse_flash_attention speed_fusion_attention stop_gradient_ tensordump""".split())
 _REASONS["a class for Ascend or GPUs alone"] = tuple("""
     AutoBoost BoostTrainOneStepWithLossScaleCell Conv2dThor ConvertModelUtils ConvertNetUtils DenseThor DynamicProfilerMonitor
-    EmbeddingLookupThor EmbeddingThor GetNextSingleOp GroupLossScaleManager MultiFieldEmbeddingLookup PipelineGradReducer TCPStore
+    EmbeddingLookupThor EmbeddingThor GetNextSingleOp GroupLossScaleManager MultiFieldEmbeddingLookup TCPStore
     connect_network_with_dataset get_comm_name""".split())
 _REASONS["it registers kernels of MindSpore's C++"] = tuple("""
     AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp DataType DtypeToEnum TBERegOp custom_info_register
@@ -431,9 +431,9 @@ MODULES = {
     "multiprocessing": (("multiprocessing",), {}),
     "parallel": (("mindlite.parallel",), {**_KEPT, **_CHECKPOINTS, "shard": "mindlite.functional:shard",
                                           "AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),
-    "parallel.nn": ((), {name: f"mindlite.nn.wrap:{found}" for name, found in (
+    "parallel.nn": ((), {name: f"mindlite.nn:{found}" for name, found in (
         ("GradAccumulation", "GradAccumulationCell"), ("MicroBatchInterleaved", "MicroBatchInterleaved"),
-        ("Pipeline", "PipelineCell"), ("PipelineCell", "PipelineCell"))}),
+        ("Pipeline", "PipelineCell"), ("PipelineCell", "PipelineCell"), ("PipelineGradReducer", "PipelineGradReducer"))}),
     "parallel.parameter_broadcast": ((), {"parameter_broadcast": _CHECKPOINTS["parameter_broadcast"]}),
     "parallel.transform_safetensors": ((), {"_fast_load_file": _TRAINING + "_fast_load_file"}),
     "parallel.auto_parallel": ((), {"AutoParallel": "mindlite.nn.auto_parallel:AutoParallel"}),

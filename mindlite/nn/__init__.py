@@ -46,6 +46,7 @@ from .loss.loss import (  # noqa: F401
 from .optim import (  # noqa: F401
     ASGD, AdaFactor, Adadelta, Adagrad, Adam, AdaMax, AdamOffload, AdamW, AdamWeightDecay, FTRL, LARS, Lamb, LazyAdam,
     Momentum, Optimizer, ProximalAdagrad, RMSProp, Rprop, SGD)
+from .pipeline_cell import PipelineCell, PipelineGradReducer  # noqa: F401
 from .wrap import (  # noqa: F401
-    DistributedGradReducer, ForwardValueAndGrad, GradAccumulationCell, MicroBatchInterleaved, ParameterUpdate, PipelineCell,
+    DistributedGradReducer, ForwardValueAndGrad, GradAccumulationCell, MicroBatchInterleaved, ParameterUpdate,
     TimeDistributed, TrainOneStepCell, VirtualDatasetCellTriple, WithEvalCell, WithGradCell, WithLossCell)

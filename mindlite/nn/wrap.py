@@ -164,7 +164,7 @@ class TrainOneStepCell(Cell):
         return loss
 
 
-class _InParts(Cell):
+class InParts(Cell):
     """The sum of network(*part) over equal parts of the inputs along their first axis."""
 
     def __init__(self, owner: str, network: Cell, count: int) -> None:
@@ -186,7 +186,7 @@ class _InParts(Cell):
         return x[number * size:(number + 1) * size]
 
 
-class GradAccumulationCell(_InParts):
+class GradAccumulationCell(InParts):
     """The sum of the losses of micro_size equal parts of a batch, so that their gradients add up.
 
     network : Cell, from a part of the inputs to a loss;   micro_size : int above 0
@@ -199,24 +199,7 @@ class GradAccumulationCell(_InParts):
         self.micro_size = micro_size
 
 
-class PipelineCell(_InParts):
-    """As GradAccumulationCell. There is one process, so all stages run in it.
-
-    network : Cell, from a part of the inputs to a loss;   micro_size : int above 0
-    stage_config, segment_config : dict of names of Cells below the network, which are checked, and ints, or None
-    raises  : MissingAttributeError for a name that is none of them, and as GradAccumulationCell
-    """
-
-    def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
-                 segment_config: dict[str, int] | None = None) -> None:
-        super().__init__("PipelineCell", network, micro_size)
-        self.micro_size = micro_size
-        for attribute, settings in (("pipeline_stage", stage_config), ("pipeline_segment", segment_config)):
-            for path, value in (settings or {}).items():
-                setattr(network.get_sub_cell(path), attribute, value)
-
-
-class MicroBatchInterleaved(_InParts):
+class MicroBatchInterleaved(InParts):
     """The sum of network(*part) over interleave_num equal parts of a batch.
 
     network : Cell;   interleave_num : int above 0

@@ -20,9 +20,9 @@ from ..common import cipher
 from ..common.errors import ArgumentError, FileFormatError, MindliteError, ShapeError, ValueRangeError
 from ..common.files import replacing
 from ..common.tensor import Parameter, Tensor
+from ..compile.module_of import module_of, with_exceptions
 from ..mindir.file import read_file, write_stream
 from .checkpoint import read_ckpt, read_safetensors, write_ckpt, write_safetensors
-from .export import module_of, with_exceptions
 
 SUFFIX = ".mindir"
 FORMATS = {"ckpt": (write_ckpt, read_ckpt), "safetensors": (write_safetensors, read_safetensors)}

@@ -16,7 +16,6 @@ from ..common import errors
 from ..common.dim import Symbol
 from ..common.errors import ArgumentError, GraphSyntaxError, Refusal
 from ..common.tensor import Tensor
-from ..compile.passes import derive_graph
 from ..fallback.record import Records
 from ..infer.results import Made, Result
 from ..infer.specialise import specialise
@@ -26,6 +25,7 @@ from ..mindir.control import check, make_tuple, segment
 from ..mindir.file import Input, Module, Output
 from ..mindir.inline import clone, drop_dead_nodes
 from ..ops.scalar import scalar_compare
+from .passes import derive_graph
 
 
 def module_of(function, inputs, name):

@@ -1,0 +1,177 @@
+"""PipelineCell: a network whose Cells say in which stage they are, split over ranks.
+
+    net.layer1.pipeline_stage, net.layer2.pipeline_stage = 0, 1
+    step = nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), micro_size=4)
+    loss, grads = value_and_grad(step, None, net.trainable_params())(x, label)      sums over the micro-batches, as in one process
+
+The graph of the loss is cut where the stages meet (parallel/stages.py). Each rank has the program of its stage, compiled, and
+runs forwards and backwards in the order of the plan; what the gradient needs is there when the loss is.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import functional
+from ..common.errors import ArgumentError, GradientError, ValueRangeError
+from ..common.ranks import engine
+from ..common.tensor import Parameter, ParameterTuple, Tensor
+from ..compile.module_of import module_of
+from ..ops.collectives import broadcast_from
+from ..parallel.actors import pipeline
+from ..parallel.stages import cut
+from ..pynative import custom, is_recording
+from ..pynative.custom import is_watched
+from .cell import Cell
+from .graph_cell import ModuleFunction
+from .pipeline import Program, Run, micro_batches, shared_between, summed_over
+from .wrap import InParts
+
+
+class PipelineCell(InParts):
+    """The sum of network(*part) over micro_size equal parts of the inputs along their first axis.
+
+    network      : Cell, from a part of the inputs to a loss;   micro_size : int above 0
+    stage_config : {name of a Cell below the network: its stage}, as `cell.pipeline_stage = ..` says it, or None
+    segment_config : {name: int}, kept on the Cells; their pieces are not interleaved
+    raises       : MissingAttributeError for a name that is none of them, and as GradAccumulationCell
+
+    Where `set_auto_parallel_context(pipeline_stages=S)` says so each rank computes one stage: ranks are S groups of as many, and
+    ranks that have the same stage divide the rows: each gives its own. All ranks get the loss, the mean of theirs. A rank has
+    gradients of the Parameters of its stage, those of others are zero; `PipelineGradReducer` sums them over ranks of one stage.
+    Parameters of other stages are not trained here: `gather_parameters()` brings them. The call is one of Python: a jitted
+    function does not hold it, the stages are compiled.
+    """
+
+    def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
+                 segment_config: dict[str, int] | None = None) -> None:
+        super().__init__("PipelineCell", network, micro_size)
+        self.micro_size = micro_size
+        for attribute, settings in (("pipeline_stage", stage_config), ("pipeline_segment", segment_config)):
+            for path, value in (settings or {}).items():
+                setattr(network.get_sub_cell(path), attribute, value)
+        self.__dict__["_runs"] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        stages = functional.get_auto_parallel_context("pipeline_stages")
+        if stages == 1:
+            return super().__call__(*args, **kwargs)
+        if kwargs or not all(isinstance(arg, Tensor) for arg in args):
+            raise ArgumentError("PipelineCell: over ranks it takes Tensors by position")
+        if is_watched(args):
+            raise GradientError("PipelineCell: over ranks there are gradients of Parameters, none of inputs")
+        run = self.run_for(stages, args)
+        if not is_recording():
+            return run.loss_everywhere(run(self._micro(args), 1.0, backward=False)[0], np.sum)
+        grads: list = []
+
+        def forward(*inputs: Any) -> Tensor:
+            losses, found = run(self._micro(args), 1.0)
+            grads.extend(found)
+            return run.loss_everywhere(losses, np.sum)
+
+        def bprop(*inputs: Any) -> tuple:
+            return tuple([grad * inputs[-1] for grad in grads])
+        return custom(forward, bprop, tuple(run.weights)) if len(run.weights) else forward()
+
+    def __mindir__(self) -> Any:
+        if functional.get_auto_parallel_context("pipeline_stages") > 1:
+            raise ArgumentError("PipelineCell: over ranks it is no part of a jitted function",
+                                hint="call the training step in PYNATIVE_MODE, without jit: each stage is compiled")
+        return super().__mindir__()
+
+    def gather_parameters(self) -> None:
+        """Give all ranks the trained Parameters and states of all stages, to save them for one; all ranks call it."""
+        for run in self._runs.values():
+            for param, stage in run.owners:
+                param.set_data(broadcast_from(param, root=stage * run.replicas))
+
+    def _micro(self, args: tuple) -> list:
+        return [micro_batches("PipelineCell", arg, self.micro_size) for arg in args]
+
+    def run_for(self, stages: int, args: tuple) -> Run:
+        """The Run for arguments of these kinds; it is made once for each, and for training and evaluation."""
+        key = (stages, self.network.training, tuple([(arg.shape, arg.dtype) for arg in args]))
+        if key not in self._runs:
+            self._runs[key] = self._made(stages, args)
+        return self._runs[key]
+
+    def _made(self, stages: int, args: tuple) -> Run:
+        replicas, rest = divmod(engine().size, stages)
+        if rest:
+            raise ValueRangeError(f"PipelineCell: {engine().size} ranks are no {stages} groups of as many")
+        declared = declared_stages(self.network, stages)
+        module = module_of(self.network, [parts[0] for parts in self._micro(args)], type(self.network).__name__)
+        found = cut(module, lambda param: declared.get(id(param), ()), stages)
+        weights = [tuple([p for p in stage.module.parameters() if isinstance(p, Parameter) and p.requires_grad])
+                   for stage in found]
+        mine = engine().rank // replicas
+        program = Program(ModuleFunction(found[mine].module), weights[mine], found[mine].takes, found[mine].reads)
+        plan = pipeline(stages, self.micro_size, replicas=replicas)
+        run = Run(plan, {mine: program}, stages, replicas, shared_between(weights, stages))
+        run.owners = owners([stage.module for stage in found])
+        run.loss_dtype = found[-1].module.graph.outputs[0].abstract.dtype.numpy
+        return run
+
+
+def owners(modules: list) -> list[tuple[Parameter, int]]:
+    """[(a Parameter that a stage trains or assigns, the stage)], each once, in one order on all ranks."""
+    found: dict = {}
+    for stage, module in enumerate(modules):
+        assigned = {number for number, _ in module.updates}
+        for number, p in enumerate(module.graph.parameters):
+            if isinstance(p.default, Parameter) and (p.default.requires_grad or number in assigned):
+                found.setdefault(id(p.default), (p.default, stage))
+    return list(found.values())
+
+
+def declared_stages(network: Cell, count: int) -> dict[int, tuple[int, ...]]:
+    """{id of a Parameter: the stages of the Cells that have it}. The nearest Cell around it that has a pipeline_stage counts.
+
+    raises : ValueRangeError for a stage that does not exist, and for one without a Parameter
+    """
+    found: dict[int, set[int]] = {}
+
+    def walk(cell: Cell, stage: int | None) -> None:
+        stage = stage if cell.pipeline_stage is None else cell.pipeline_stage
+        if stage is not None and stage >= count:
+            raise ValueRangeError(f"PipelineCell: {type(cell).__name__} is in stage {stage}, and pipeline_stages is {count}")
+        for param in cell.get_parameters(expand=False):
+            if stage is not None:
+                found.setdefault(id(param), set()).add(stage)
+        for child in cell.cells():
+            walk(child, stage)
+    walk(network, None)
+    missing = set(range(count)).difference(*found.values())
+    if missing:
+        raise ValueRangeError(f"PipelineCell: no Parameter is in stage {min(missing)} of {count}",
+                              hint="cell.pipeline_stage = ..; count from 0")
+    return {key: tuple(sorted(stages)) for key, stages in found.items()}
+
+
+class PipelineGradReducer(Cell):
+    """Gradients of a PipelineCell, divided by scale_sense and summed over the ranks that have the same stage; their mean where
+    set_auto_parallel_context(gradients_mean=True) says so.
+
+    parameters  : those of the gradients, in their order;   scale_sense : the factor by which the loss was scaled
+    opt_shard   : None or False
+    raises      : ArgumentError for opt_shard: `parallel.zero` splits an optimiser's states
+    """
+
+    def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        if opt_shard:
+            raise ArgumentError("PipelineGradReducer: opt_shard is not here", hint="parallel.zero splits an optimiser's states")
+        self.parameters_, self.scale_sense = ParameterTuple(parameters), scale_sense
+        self.mean = functional.get_auto_parallel_context("gradients_mean")
+        stages = functional.get_auto_parallel_context("pipeline_stages")
+        count = engine().size // stages
+        first = engine().rank // count * count
+        self.group = tuple(range(first, first + count))
+
+    def construct(self, grads: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        if len(self.group) > 1:
+            grads = summed_over(tuple(grads), self.group)
+        factor = self.scale_sense * (len(self.group) if self.mean else 1)
+        return tuple(grads) if factor == 1 else tuple([grad / factor for grad in grads])

@@ -1,0 +1,279 @@
+"""PipelineCell over ranks: losses and gradients of one process for 20 steps, each stage on its rank, what is refused."""
+import ast
+
+import launch
+import numpy as np
+import pytest
+from networks import CASES
+
+import mindlite as ms
+from mindlite import Tensor, nn, ops
+from mindlite.common import dtype as dt
+from mindlite.common.errors import ArgumentError, GradientError, ShapeError, ValueRangeError
+from mindlite.common.ranks import engine
+from mindlite.communication import SimWorld, get_rank
+from mindlite.parallel.actors import ActorPlan, pipeline
+
+STEPS, MICRO = 20, 2
+CASE = {case.name: case for case in CASES}
+
+
+class Dropped(nn.Cell):
+    """Four layers and a table that is read first and compared with last; dropout, batch norm, a short cut over two stages."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.words, self.table = nn.Cell(), nn.Cell()
+        shared = ms.Parameter(Tensor(np.zeros((9, 12)), dtype), name="shared")
+        self.words.rows = self.table.rows = shared
+        self.a, self.b, self.c = [nn.Dense(12, 12, dtype=dtype) for _ in range(3)]
+        self.norm, self.drop = nn.BatchNorm1d(12, dtype=dtype), nn.Dropout(p=0.4)
+
+    def construct(self, x):
+        first = self.drop(self.a(ops.gather(self.words.rows, x, 0)))
+        second = self.drop(ops.tanh(self.norm(self.b(first))))
+        third = ops.relu(self.c(second)) + first
+        return ops.matmul(self.drop(third), self.table.rows.T)
+
+
+LAYERS = {"mlp": ("first", "second", "third"), "lenet": ("conv1", "conv2", "fc1", "fc2", "fc3"),
+          "resnet18": ("conv", "norm", *[f"blocks.{k}" for k in range(8)], "fc"), "lstm": ("gates", "hidden", "head"),
+          "transformer": ("encoder.layers.0", "encoder.layers.1", "head"),
+          "dropped": ("words", "a", "b", "norm", "c", "table")}
+STAGES = {                                       # name, stages: the stage of each of its LAYERS
+    ("mlp", 2): (0, 0, 1), ("mlp", 3): (0, 1, 2), ("lenet", 2): (0, 0, 1, 1, 1), ("lenet", 4): (0, 1, 2, 2, 3),
+    ("resnet18", 2): (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1), ("resnet18", 4): (0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3),
+    ("lstm", 2): (0, 0, 1), ("transformer", 2): (0, 1, 1), ("transformer", 3): (0, 1, 2),
+    ("dropped", 2): (0, 0, 0, 1, 1, 1), ("dropped", 4): (0, 0, 1, 1, 2, 3)}
+FAST = {("mlp", 3), ("lenet", 4), ("dropped", 2), ("dropped", 4)}
+
+
+class Swapped(nn.Cell):
+    """A network whose batch is the second axis of x."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def construct(self, x):
+        return self.net(x.swapaxes(0, 1))
+
+
+def network(name):
+    """(the network, a network whose batch comes first, x, labels) in float64; the same on each rank."""
+    rng = np.random.default_rng(7)
+    if name == "dropped":
+        net = Dropped(dt.float64)
+        for param in net.trainable_params():
+            param.set_data(Tensor(rng.standard_normal(param.shape) * 0.3))
+        return net, net, Tensor(rng.integers(0, 9, 8).astype(np.int32)), Tensor(rng.integers(0, 9, 8).astype(np.int32))
+    case = CASE[name]
+    net = case.make(dt.float64)[0]
+    axis = 1 if name == "transformer" else 0
+    x = rng.standard_normal((*case.shape[:axis], 4, *case.shape[axis + 1:]))
+    whole = Swapped(net) if axis else net
+    return net, whole, Tensor(x.swapaxes(0, 1).copy() if axis else x), Tensor(rng.integers(0, 10, 4).astype(np.int32))
+
+
+def train(name, stages, steps=STEPS, replicas=1):
+    """(losses, gradients of the last step by name, all Parameters, peak) on this rank."""
+    ms.set_seed(3)
+    net, whole, x, labels = network(name)
+    if stages > 1:
+        ms.set_auto_parallel_context(pipeline_stages=stages, gradients_mean=True)
+        for path, stage in zip(LAYERS[name], STAGES[name, stages]):
+            net.get_sub_cell(path).pipeline_stage = stage
+    if replicas > 1:
+        mine = get_rank() % replicas
+        x, labels = [value[mine::replicas] for value in (x, labels)]
+    params = list({id(p): p for p in net.trainable_params()}.values())
+    step = nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), MICRO).set_train()
+    optimizer = nn.Momentum(params, 0.02, 0.9)
+    gradients, reduce, losses = ms.value_and_grad(step, None, params), nn.PipelineGradReducer(params), []
+    for _ in range(steps):
+        loss, grads = gradients(x, labels)
+        grads = reduce(grads)
+        optimizer(grads)
+        losses.append(float(loss))
+    if stages > 1:
+        mine = {id(p) for p in next(iter(step._runs.values())).weights}
+        peak = next(iter(step._runs.values())).peak
+        step.gather_parameters()
+    else:
+        mine, peak = {id(p) for p in params}, 0
+    found = {p.name: grad.asnumpy() for p, grad in zip(params, grads) if id(p) in mine}
+    return losses, found, {p.name: p.asnumpy().copy() for p in net.get_parameters()}, peak
+
+
+@pytest.mark.parametrize("name, stages", [pytest.param(*key, marks=[] if key in FAST else pytest.mark.slow) for key in STAGES])
+def test_a_network_in_stages_trains_as_in_one_process(name, stages):
+    """Dropout draws the same, batch norms have the same states, each rank has the gradients of its stage."""
+    losses, grads, params, _ = train(name, 1)
+    found = SimWorld(stages, timeout=300).run(train, name, stages)
+    names = [set(mine) for _, mine, _, _ in found]
+    assert set().union(*names) == set(grads)
+    assert sum(map(len, names)) == len(grads) + (name == "dropped"), "the shared table is in two stages, all else in one"
+    for rank, (got, mine, weights, peak) in enumerate(found):
+        np.testing.assert_allclose(got, losses, rtol=0, atol=1e-6)
+        for key, gradient in mine.items():
+            np.testing.assert_allclose(gradient, grads[key], rtol=0, atol=1e-6)
+        for key, value in params.items():
+            np.testing.assert_allclose(weights[key], value, rtol=0, atol=1e-6)
+        assert peak == min(stages - rank, MICRO)
+
+
+def test_stages_and_data_parallel_together_train_as_one_process():
+    """Two stages of two ranks, each of which has every second row: gradients are the mean of both halves."""
+    losses, _, params, _ = train("mlp", 1, 5)
+    for got, _, weights, _ in SimWorld(4, timeout=100).run(train, "mlp", 2, 5, 2):
+        assert len(got) == 5
+        for key in params:
+            assert weights[key].shape == params[key].shape
+    halves = SimWorld(4, timeout=100).run(sums_of_halves)
+    for loss, weight in halves:
+        np.testing.assert_allclose(loss, halves[0][0])
+        np.testing.assert_allclose(weight, halves[0][1], atol=1e-12)
+    whole = sums_of_whole()
+    np.testing.assert_allclose(halves[0][0], whole[0], atol=1e-6)
+    np.testing.assert_allclose(halves[0][1], whole[1], atol=1e-9)
+
+
+def sums_of_whole():
+    """(loss, the first layer's weight behind a step) of the mean of the losses of four rows, one process."""
+    net, _, x, labels = network("mlp")
+    loss, grads = ms.value_and_grad(lambda x, y: nn.CrossEntropyLoss()(net(x), y), None, net.trainable_params())(x, labels)
+    nn.SGD(net.trainable_params(), 0.1)(grads)
+    return float(loss), net.first.weight.asnumpy()
+
+
+def sums_of_halves():
+    """The same of two stages of two ranks; the sum over two micro-batches is halved by the scale."""
+    net, _, x, labels = network("mlp")
+    ms.set_auto_parallel_context(pipeline_stages=2, gradients_mean=True)
+    net.first.pipeline_stage, net.second.pipeline_stage, net.third.pipeline_stage = 0, 0, 1
+    mine = get_rank() % 2
+    step = nn.PipelineCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), 2).set_train()
+    params = net.trainable_params()
+    loss, grads = ms.value_and_grad(step, None, params)(x[mine::2], labels[mine::2])
+    nn.SGD(params, 0.1)(nn.PipelineGradReducer(params, scale_sense=2.0)(grads))
+    step.gather_parameters()
+    return float(loss) / 2, net.first.weight.asnumpy()
+
+
+def test_each_rank_sends_what_its_neighbours_read():
+    """Two stages send activations forth and gradients back, nothing else but the loss: bytes are counted."""
+    def run():
+        train("mlp", 2, 1)
+        return engine().sent["send"]
+    first, second = SimWorld(2, timeout=60).run(run)
+    rows, wide, header = 4, 512, 10 * 8
+    assert first == second == [MICRO + 1, rows * wide * 8 + header], "the activations of 512 elements, and their shape once"
+
+
+def test_evaluation_runs_forwards_alone():
+    def run():
+        net, whole, x, labels = network("mlp")
+        ms.set_auto_parallel_context(pipeline_stages=2)
+        net.first.pipeline_stage, net.second.pipeline_stage, net.third.pipeline_stage = 0, 0, 1
+        step = nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), 2).set_train(False)
+        loss = float(step(x, labels))
+        return loss, engine().sent["send"][0] if get_rank() == 0 else engine().sent.get("send", [0])[0]
+    net, whole, x, labels = network("mlp")
+    wanted = float(nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), 2)(x, labels))
+    (loss, sent), (other, back) = SimWorld(2, timeout=60).run(run)
+    np.testing.assert_allclose([loss, other], wanted, atol=1e-6)
+    assert (sent, back) == (3, 0), "two messages and their shape; no gradient comes back"
+
+
+def test_what_is_no_pipeline_of_stages_is_refused():
+    def run():
+        net, whole, x, labels = network("mlp")
+        ms.set_auto_parallel_context(pipeline_stages=2)
+        step = nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), 2)
+        with pytest.raises(ValueRangeError, match="no Parameter is in stage 0"):
+            step(x, labels)
+        net.first.pipeline_stage, net.second.pipeline_stage, net.third.pipeline_stage = 1, 0, 1
+        with pytest.raises(ValueRangeError, match="of stage 0 is read in stage 1"):
+            step(x, labels)
+        net.first.pipeline_stage, net.third.pipeline_stage = 0, 2
+        with pytest.raises(ValueRangeError, match="pipeline_stages is 2"):
+            step(x, labels)
+        net.third.pipeline_stage = 1
+        with pytest.raises(ShapeError, match="3 does not go into 2"):
+            step(x[:3], labels[:3])
+        with pytest.raises(GradientError, match="none of inputs"):
+            ms.grad(step)(x, labels)
+        with pytest.raises(ArgumentError, match="no part of a jitted function"):
+            ms.jit(lambda x, y: step(x, y), fullgraph=True)(x, labels)
+        with pytest.raises(ValueRangeError, match="divides the 2 ranks"):
+            ms.set_auto_parallel_context(pipeline_stages=3)
+        return True
+    assert SimWorld(2, timeout=60).run(run) == [True, True]
+
+
+def test_a_plan_that_was_written_as_json_runs_on_ranks(tmp_path):
+    """What a simulation was given is what `Pipeline` runs: interleaved stages of two replicas."""
+    text = pipeline(2, 4, replicas=2, chunks=2).to_json()
+
+    def run():
+        rng = np.random.default_rng(0)
+        stages = [nn.SequentialCell(nn.Dense(6, 6), nn.Tanh()) for _ in range(4)]
+        for stage in stages:
+            for param in stage.trainable_params():
+                param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32) * 0.5))
+        x, y = rng.standard_normal((2, 16, 6)).astype(np.float32)
+        if engine().size == 1:
+            net = nn.SequentialCell(*stages)
+            gradients = ms.value_and_grad(lambda x, y: nn.MSELoss()(net(x), y), None, net.trainable_params())
+            loss, grads = gradients(Tensor(x), Tensor(y))
+            return float(loss), {p.name: g.asnumpy() for p, g in zip(net.trainable_params(), grads)}, 0
+        mine = slice(8 * (get_rank() % 2), 8 * (get_rank() % 2) + 8)
+        names = {id(p): p.name for p in nn.SequentialCell(*stages).trainable_params()}
+        pipe = nn.pipeline.Pipeline(stages, nn.MSELoss(), 4, ActorPlan.from_json(text), replicas=2)
+        loss, grads = pipe(Tensor(x[mine]), Tensor(y[mine]))
+        return float(loss), {names[id(p)]: g.asnumpy() for p, g in zip(pipe.weights, grads)}, pipe.peak
+    loss, grads, _ = SimWorld(1).run(run)[0]
+    found = SimWorld(4, timeout=100).run(run)
+    assert set().union(*[mine for _, mine, _ in found]) == set(grads)
+    for got, mine, peak in found:
+        np.testing.assert_allclose(got, loss, rtol=1e-6)
+        assert len(mine) == 4 and peak <= 6
+        for name, gradient in mine.items():
+            np.testing.assert_allclose(gradient, grads[name], atol=1e-6)
+
+
+PROGRAM = '''
+import sys
+import numpy as np
+import mindlite as ms
+from mindlite import Tensor, nn
+from mindlite.communication import get_group_size, get_rank, init
+
+init(timeout=60)
+ms.set_seed(1)
+ms.set_auto_parallel_context(pipeline_stages=get_group_size())
+rng = np.random.default_rng(0)
+net = nn.SequentialCell(*[nn.SequentialCell(nn.Dense(64, 64), nn.ReLU(), nn.Dropout(p=0.1)) for _ in range(4)])
+for k, layer in enumerate(net.cells()):
+    layer.pipeline_stage = k * get_group_size() // 4
+    layer[0].weight.set_data(Tensor(rng.standard_normal((64, 64)).astype(np.float32) * 0.1))
+x = Tensor(rng.standard_normal((32, 64)).astype(np.float32))
+step = nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 4)
+train = nn.TrainOneStepCell(step, nn.Momentum(net.trainable_params(), 0.1, 0.9)).set_train()
+losses = [float(train(x, x)) for _ in range(5)]
+sys.stdout.write(f"rank {get_rank()}: {losses!r}\\n")
+'''
+
+
+def test_processes_train_a_network_in_stages(tmp_path):
+    """TrainOneStepCell around it, as on one rank: the same losses."""
+    launch.needs_mpi()
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    found = {}
+    for count in (1, 2):
+        status, out, err = launch.mpirun(count, program)
+        assert status == 0, err
+        found[count] = [ast.literal_eval(line.split(": ", 1)[1]) for line in out.splitlines() if line.startswith("rank ")]
+    assert len(found[2]) == 2 and found[2][0] == found[2][1] and found[1][0][4] < found[1][0][0]
+    np.testing.assert_allclose(found[2][0], found[1][0], rtol=1e-5)
