@@ -76,7 +76,8 @@ def RandomCropDecodeResize(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4.
                            max_attempts=10):
     """RandomResizedCrop of an encoded image."""
     array = pixels(image, "RandomCropDecodeResize")
-    top, left, height, width = random_part(*array.shape[:2], scale, ratio, max_attempts)
+    rows, columns = array.shape[:2]
+    top, left, height, width = random_part(rows, columns, scale, ratio, max_attempts)
     return resize_array(array[top:top + height, left:left + width], *pair(size), interpolation)
 
 
