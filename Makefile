@@ -120,7 +120,7 @@ test-gpu: $(READY)
 	@$(BIN)/python -m pytest -rs tests/gpu $(ARGS)
 
 bench-gpu: $(READY)
-	@$(BIN)/python bench/gpu.py $(ARGS)
+	@mkdir -p build && $(BIN)/python bench/gpu.py --json build/gpu.json $(ARGS)
 
 docs: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

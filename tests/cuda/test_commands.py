@@ -1,4 +1,5 @@
 """`make test-gpu` and `make bench-gpu`: without a GPU they say what is missing; in the simulator their lines run."""
+import json
 import os
 import pathlib
 import subprocess
@@ -8,6 +9,7 @@ import pytest
 from gpus import runs_here
 
 from mindlite.backend.cuda.driver import libcuda
+from mindlite.backend.cuda.nvidia import LIBRARIES
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -29,11 +31,15 @@ def test_without_a_driver_both_say_so_in_a_line():
 
 
 @runs_here
-def test_every_row_of_the_bench_runs_in_the_simulator():
-    done = started("bench/gpu.py", "--side", "16", "--runs", "1", MINDLITE_CUDA="simulator")
+@pytest.mark.slow
+def test_every_row_of_the_bench_runs_in_the_simulator(tmp_path):
+    file = tmp_path / "gpu.json"
+    done = started("bench/gpu.py", "--side", "16", "--runs", "1", "--peers", "", "--json", str(file), MINDLITE_CUDA="simulator")
     assert done.returncode == 0, done.stderr
-    name, *rows = done.stdout.strip().split("\n")
-    assert name == "CUDA simulator" and len(rows) == 10 and all("of the copy's bytes per second" in row for row in rows)
+    results = json.loads(file.read_text())
+    assert results["device"] == "CUDA simulator" and results["libraries"] == {name: None for name in LIBRARIES}
+    assert len(results["rows"]) == 18 == done.stdout.count("\n") - 1
+    assert not {name: row["mindlite"] for name, row in results["rows"].items() if "error" in row["mindlite"]}
 
 
 @runs_here
