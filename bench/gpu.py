@@ -4,7 +4,7 @@ of it stands anywhere yet.
     gelu, 64 M, with gradient  0.310 ms  0.92 of the copy  torch 0.800  torch.compile 0.350  jax 0.360  ratio 0.89 (goal 0.95)
 
 A time is the median of 50 calls after 5, by events of the device (jax has none: by the clock, until the result is there). Peers
-that are not installed, or see no GPU, are left out. Results are written to a JSON file after each row, so a run that is cut off has
+that are not installed, or see no GPU, are left out. Results are written to a JSON file after each row, so a run cut off has
 what it measured; after --seconds no further row is begun. `--side 16 --runs 1` tries all rows at a small size, as
 `MINDLITE_CUDA=simulator` needs it, and `--peers-on cpu` those of the peers; such times mean nothing.
 """
