@@ -3,9 +3,9 @@
 MindSpore has the functions of functions among the operators too: `ops.grad`, `ops.HyperMap`. They put themselves there,
 since ops, which is below, cannot know them.
 """
-import gc
-
 from .. import ops
+from ..common.config import config
+from ..common.garbage import freeze
 from .cell import run_as_graph  # noqa: F401
 from .composite import ForiLoop, HyperMap, Map, MultitypeFuncGraph, Scan, WhileLoop, constexpr
 from .context import (get_context, mutable, set_context, set_deterministic, set_device)  # noqa: F401
@@ -25,5 +25,5 @@ for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacre
               InsertGradientOf):
     setattr(ops, getattr(_made, "__name__"), _made)
 
-gc.collect()
-gc.freeze()        # what is there now stays: a collection of the oldest objects walks past it. gc.unfreeze() takes it back
+if config.freeze:
+    freeze()
