@@ -440,7 +440,7 @@ def reduce_sum_infer(x, *, axis, keepdims):
 def reduce_sum_eval(x, *, axis, keepdims):
     own = dt.dtype(x.dtype)
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
-    made = np.sum(x, axis=axis, keepdims=keepdims, dtype=own.compute.numpy if own.is_small else wanted)
+    made = np.add.reduce(x, axis=axis, keepdims=keepdims, dtype=own.compute.numpy if own.is_small else wanted)
     return np.asarray(made).astype(wanted, copy=False)
 
 

@@ -27,6 +27,7 @@ from ..common.events import emit, is_heard
 from ..common.locks import new_lock
 from ..common.recent import Recent
 from ..common.tensor import Tensor
+from ..common.threads import here
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import building, constant, tensor_type
 from ..mindir.constraints import collecting
@@ -34,6 +35,7 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline, symbols_used
 from ..ops.creation import of_type
+from ..ops.define import quietly
 from ..optim import optimise
 from .beside import compile_beside
 from .finite import apply_checked, is_watching
@@ -42,7 +44,7 @@ from .interpreter import apply
 from .kernels import Compiled
 from .native import trace_tape
 from .operation import GraphOperation
-from .sizes import Visits, fit
+from .sizes import Fit, Visits
 
 MAX_STRUCTURES = 512
 MOST_FLOWS = 4                                   # of structures that differ in sizes only
@@ -54,6 +56,7 @@ PARTS = "operation by operation: ranks have parts of what was saved"
 CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
+LARGE = 1 << 12                                  # elements of a sum that is worth a look at who owns it
 PAYS = 0.5                                       # compile once walking has taken this share of what compiling will take
 _lock = new_lock()
 
@@ -112,11 +115,11 @@ def of_plain(live, seeds, wrt, last=False, traced=None):
     if use is not None:
         return how, run_flow(use, saved, seeds)
     saved.clear()                                    # whoever holds the list: what was saved is let go as the walk passes it
-    start = time.perf_counter()
+    start = time.thread_time()
     found = one_by_one(live, seeds, wrt, last)
     if kind is not None:
         with _lock:
-            kind.seconds += time.perf_counter() - start
+            kind.seconds += time.thread_time() - start
     return how, found
 
 
@@ -131,7 +134,7 @@ def in_parts(live, seeds, wrt, hooks, last=False):
             if hooks.get(number) and number in cotangents:
                 cotangents[number] = through(hooks[number], cotangents[number])
         inside = dict.fromkeys(n for entry in part for n in entry.outputs)
-        given = [(n, cotangents.pop(n)) for n in inside if n in cotangents]
+        given = [(n, cotangents.take(n)) for n in inside if n in cotangents]
         if not given:
             continue
         asked = list(dict.fromkeys(n for entry in part for n in entry.inputs if n not in inside))
@@ -160,17 +163,39 @@ def parts_between(live, hooks):
 
 
 class Cotangents(dict):
-    """{number of a value: the sum of what has flowed to it}"""
+    """{number of a value: the sum of what has flowed to it}
+
+    owned : {number: a large sum that was made here}: nobody else has it, so the next cotangent is added in its place
+    """
 
     def __init__(self, seeds=()):
         super().__init__()
+        self.owned = {}
         for number, value in seeds:
             self.add(number, value)
 
     def add(self, number, cotangent):
         """Add to what has flowed to a value."""
         before = self.get(number)
-        self[number] = cotangent if before is None else ops.add(before, cotangent)
+        if before is None:
+            self[number] = cotangent
+        elif self.owned.get(number) is before and not here.state.tapes and is_like(cotangent, before.elements):
+            quietly(np.add, (before.elements, cotangent.elements, before.elements), {})
+        else:
+            self[number] = made = ops.add(before, cotangent)
+            if type(made) is Tensor and type(made.elements) is np.ndarray and made.elements.size >= LARGE:
+                self.owned[number] = made
+
+    def take(self, number):
+        """What has flowed to a value, which goes on from here; None if nothing has."""
+        self.owned.pop(number, None)
+        return self.pop(number, None)
+
+
+def is_like(tensor, array):
+    """True for a Tensor on the CPU of an ndarray's sizes and dtype."""
+    elements = tensor.elements
+    return type(elements) is np.ndarray and elements.shape == array.shape and elements.dtype == array.dtype
 
 
 def _asked(seeds, wrt):
@@ -276,11 +301,11 @@ class Kind:
             return ORDERED, None
         flow, nodes = order.result()
         self.order = None
-        self.visits.made.append((pattern, flow))
+        self.visits.put(pattern, flow)
         if flow is None:
             return SELDOM, None
         emit("backward_flow_build", name=flow.operation.name, nodes=nodes)
-        env = fit(pattern, sizes)
+        env = Fit(pattern)(sizes)
         return (SELDOM, None) if env is None else (BUILT, Use(flow, env, live))
 
 
@@ -455,14 +480,12 @@ def one_by_one(live, seeds, wrt, last=False):
     cotangents = Cotangents(seeds)
     for entry in live:
         backward = entry.backward
-        if all(cotangents.get(entry.outputs[i]) is None for i in backward.seeds):
+        douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
+        if all([dout is None for dout in douts]):
             continue
-        douts = []
-        for i, abstract in zip(backward.seeds, backward.douts):
-            dout = cotangents.pop(entry.outputs[i], None)
-            if dout is None and (not backward.in_python or backward.materialize):
-                dout = Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy))
-            douts.append(dout)
+        if not backward.in_python or backward.materialize:
+            douts = [Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout
+                     for dout, abstract in zip(douts, backward.douts)]
         if backward.in_python:
             found = backward.run(entry.saved, douts)
         elif is_watching():

@@ -8,6 +8,7 @@ the function where there is none. What the function writes over nodes is its gra
 eval rules; any other is compiled beside the run (beside.py) once calls have taken as long as that is worth (Karlin et al. 1988,
 ski rental), checks of indices included. On a tape a planned call is one entry, whose backward comes from the graph by ad.
 """
+import functools
 import time
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..common.tensor import Tensor
 from ..common.threads import here
 from ..compile.short_plan import MAX_ARRAYS
 from ..infer.bounds import demand_bounds
+from ..mindir.abstract import map_dims
 from ..mindir.builder import Builder, tensor_type, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple, tuple_getitem
@@ -198,6 +200,13 @@ class Call:
         return (self.function, *[(a.dtype, opening(a.shape)) for a in self.abstracts], repr(opening(self.given, ABOVE_AXES)),
                 repr(self.named))
 
+    @functools.cached_property
+    def family(self):
+        """(what it is beside its sizes, the sizes)."""
+        opening = Opening()
+        key = self.key(opening)
+        return key, tuple(opening.taken)
+
     def of_nodes(self):
         """The function of nodes in the places of its Tensors."""
         return of_call(self.function, self.given, self.named)
@@ -224,6 +233,8 @@ class OpenFunction(GraphOperation):
     def __init__(self, graph, several=True, guards=()):
         super().__init__(graph)
         self.several, self.guards, self.confirmed = several, guards, None
+        paths = [view_path(graph, node) for node in graph.outputs]
+        self.views = paths if None not in paths else ()
 
     def derive(self, wrt):
         """As of an Operation."""
@@ -233,6 +244,8 @@ class OpenFunction(GraphOperation):
         """The FunctionOperation of a call. raises : Unplanned where a guard does not hold of its sizes"""
         if not all(compare(g.op, evaluate(g.left, env), evaluate(g.right, env)) for g in self.guards):
             raise Unplanned("a rule refuses these sizes")
+        if self.views:
+            return ViewsOfSizes(call, self, env)
         return FunctionOperation(call, with_sizes(self.graph, env, whole=False), self.several, self)
 
 
@@ -255,9 +268,8 @@ def open_function(call, pattern):
 
 def known_function(call):
     """The FunctionOperation of a call whose sizes fit what was traced for others; None if there is none."""
-    opening = Opening()
-    key = "forward", call.key(opening)
-    made, env = made_for(key, tuple(opening.taken), lambda pattern: open_function(call, pattern))
+    key, sizes = call.family
+    made, env = made_for(("forward", key), sizes, lambda pattern: open_function(call, pattern))
     if made is None or made.confirmed is False:
         return None
     try:
@@ -312,9 +324,9 @@ class FunctionOperation(GraphOperation):
         self.walks = not self.views and can_walk(graph) and not any(node.fn in AT_ONCE for node in graph.nodes)
         self.view = view_function(self) if self.views else None
 
-    def key(self, opening):
+    def family(self):
         """As of an Operation."""
-        return self.call.key(opening)
+        return self.call.family
 
     def opened(self, opening):
         """The same function over other sizes."""
@@ -350,6 +362,26 @@ class FunctionOperation(GraphOperation):
             out = self.call.of_nodes()(*nodes)
             graph.set_outputs([builder.lift(each) for each in (out if self.several else (out,))], make_tuple)
         return Compiled(graph)
+
+
+class ViewsOfSizes(FunctionOperation):
+    """A FunctionOperation whose results are views, as an OpenFunction says for other sizes. Its graph is written when it is read."""
+
+    def __init__(self, call, open_, env):
+        def known(value):
+            return map_dims(lambda dim: evaluate(dim, env), value)
+        self.call, self.open, self.env, self.name = call, open_, env, open_.name
+        self.several, self.seeds, self.differentiable = open_.several, open_.seeds, open_.differentiable
+        self.abstracts, self.outs = call.abstracts, tuple(map(known, open_.outs))
+        self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
+        self.views = [(number, tuple([(prim, rest, {name: known(value) for name, value in attrs.items()})
+                                      for prim, rest, attrs in path])) for number, path in open_.views]
+        self.walks, self.view = False, view_function(self)
+
+    @functools.cached_property
+    def graph(self):
+        """As of a GraphOperation."""
+        return with_sizes(self.open.graph, self.env, whole=False)
 
 
 def storage(node: Any) -> tuple:

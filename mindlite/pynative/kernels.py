@@ -7,6 +7,7 @@ A Walk starts at once; a Compiled graph is fused, planned and loaded first, and 
 import copy
 import threading
 import time
+import types
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..backend.target import current
 from ..common.config import config
 from ..common.dim import Symbol, evaluate, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
+from ..common.recent import Recent
 from ..compile.call_plan import CallPlan
 from ..compile.executable import Executable, as_raised
 from ..compile.known_call import KnownCall
@@ -45,6 +47,7 @@ _MATRICES = frozenset({*FACTORED, linear_solve, triangular_system})
 AT_ONCE = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul}     # which NumPy does slowly: compiled at their first call
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
+MAX_CODES = 1 << 12                                # texts of walks whose code is kept
 MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
 
 
@@ -239,59 +242,58 @@ class _KnownCalls(threading.local):
 
 
 class Walk:
-    """A typed graph of known sizes and without control flow, computed node by node."""
+    """A typed graph of known sizes and without control flow, computed node by node.
+
+    The nodes are lines of a Python function, whose text says no sizes: graphs that differ in those alone share its code.
+
+        def walk(arrays, f, k):      x0, x1 = arrays; v2 = f0(x0, x1, axis=k0); v3 = f1(v2, k1); return [v3]
+    """
+    _codes: ClassVar[Recent] = Recent()                      # {text: code}
 
     def __init__(self, graph, operation_class):
-        self.slots = {p: i for i, p in enumerate(graph.parameters)}
-        self.constants, self.count = [], len(graph.parameters)
-        self.steps: list[tuple[Any, tuple, dict, int]] = []
-        for node in graph.nodes:
-            if node.fn is tuple_getitem:
-                self.steps.append((None, (self._slot(node.args[0]),), node.attrs, self._new(node)))
-                continue
-            args = tuple([self._slot(a) for a in node.args])
-            if node.fn is make_tuple:
-                self.steps.append((_tuple, args, {}, self._new(node)))
-                continue
-            operation = operation_class(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
-            self.steps.append((compute_of(operation), args, node.attrs, self._new(node)))
-        self.outputs = [self._slot(o) for o in graph.outputs]
-        self.lone = len(self.steps) == 1 and self.steps[0][0] is not None and self.steps[0][3:] == tuple(self.outputs)
+        self.names = {p: f"x{i}" for i, p in enumerate(graph.parameters)}
+        self.known: dict[str, Any] = {"as_array": _as_array}  # what the function reads: functions of operators, constants
+        lines = [f"({', '.join(self.names.values())},) = arrays"] if graph.parameters else []
+        for number, node in enumerate(graph.nodes):
+            self.names[node] = f"v{number}"
+            lines.append(f"v{number} = {self._expression(node, operation_class)}")
+        outputs = [f"as_array({self._name(node)})" for node in graph.outputs]
+        text = "\n ".join(["def walk(arrays):", *lines, f"return [{', '.join(outputs)}]"])
+        code = self._codes.find(text) or self._codes.put(text, compile(text, f"<{graph.name}>", "exec").co_consts[0], MAX_CODES)
+        self.function = types.FunctionType(code, self.known)
+        del self.names
 
-    def _new(self, node):
-        self.slots[node] = self.count
-        self.count += 1
-        return self.count - 1
+    def _expression(self, node, operation_class):
+        """The right side of a node's line."""
+        args = [self._name(a) for a in node.args]
+        if node.fn is tuple_getitem:
+            return f"{args[0]}[{node.attrs['index']}]"
+        if node.fn is make_tuple:
+            return f"({''.join([a + ', ' for a in args])})"
+        operation = operation_class(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
+        attrs = [f"{name}={self._constant(value)}" for name, value in node.attrs.items()]
+        return f"{self._constant(compute_of(operation))}({', '.join(args + attrs)})"
 
-    def _slot(self, node):
-        if isinstance(node, ValueNode) and node not in self.slots:
-            self.constants.append((self._new(node), node.value))
-        return self.slots[node]
+    def _constant(self, value):
+        """The name of something that the function reads."""
+        name = f"k{len(self.known)}"
+        self.known[name] = value
+        return name
+
+    def _name(self, node):
+        """What a node, or a constant, is called."""
+        if isinstance(node, ValueNode) and node not in self.names:
+            self.names[node] = self._constant(node.value)
+        return self.names[node]
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers."""
-        if self.lone:
-            return self._run_lone(arrays)
-        values = [None] * self.count
-        values[:len(arrays)] = arrays
-        for slot, value in self.constants:
-            values[slot] = value
-        for compute, args, attrs, out in self.steps:
-            if compute is None:
-                values[out] = values[args[0]][attrs["index"]]
-            else:
-                values[out] = compute(*[values[a] for a in args], **attrs)
-        return [np.asarray(values[o]) if isinstance(values[o], np.generic) else values[o] for o in self.outputs]
+        return self.function(arrays)
 
-    def _run_lone(self, arrays):
-        """`run` of a graph of one operator with one result."""
-        compute, args, attrs, _ = self.steps[0]
-        if self.constants:
-            constants = dict(self.constants)
-            value = compute(*[constants[a] if a in constants else arrays[a] for a in args], **attrs)
-        else:
-            value = compute(*[arrays[a] for a in args], **attrs)
-        return [np.asarray(value) if isinstance(value, np.generic) else value]
+
+def _as_array(value):
+    """A result of an eval rule, an ndarray where it is a number of NumPy's."""
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 class ImprovingWalk(Walk):
@@ -309,7 +311,7 @@ class ImprovingWalk(Walk):
         if self.order is not None and self.order.is_ready:
             return self.order.result().run(arrays)
         start = time.thread_time()
-        outs = super().run(arrays)
+        outs = self.function(arrays)
         self.seconds += time.thread_time() - start
         if self.order is None and self.seconds >= self.OF_A_NODE * len(self.graph.nodes):
             self.order = compile_beside(self.compile)
@@ -325,10 +327,6 @@ def walk_of(graph, operation_class):
     """The Walk of a graph; one that improves itself where it has several steps and nothing depends on when that is."""
     several = len(graph.nodes) >= ImprovingWalk.SEVERAL and config.compile_beside and not config.repeatable
     return (ImprovingWalk if several else Walk)(graph, operation_class)
-
-
-def _tuple(*values):
-    return values
 
 
 def can_walk(graph):

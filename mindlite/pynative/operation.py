@@ -38,7 +38,7 @@ from ..ops.basic import cast
 from ..optim import optimise
 from .kernels import Compiled, can_walk, walk_of
 from .local_program import LocalProgram, program_key
-from .sizes import Visits, fit, symbols_in
+from .sizes import Fit, Visits, symbols_in
 from collections.abc import Callable
 from typing import Any
 
@@ -179,6 +179,12 @@ class Operation:
         return (self.prim, *[(a.dtype, opening(a.shape)) if isinstance(a, AbstractTensor) else repr(a) for a in self.abstracts],
                 repr({name: opening(value) if name in SIZED else value for name, value in self.attrs.items()}))
 
+    def family(self):
+        """(what the signature is beside its sizes, the sizes)."""
+        opening = Opening()
+        key = self.key(opening)
+        return key, tuple(opening.taken)
+
     def opened(self, opening):
         """The same operator for other sizes."""
         abstracts = tuple([opening(a) if isinstance(a, AbstractTensor) else a for a in self.abstracts])
@@ -284,9 +290,8 @@ def derivative_for(operation, wrt):
     rule asks for the numbers. Where a program that runs again is to compute the same there is none."""
     if config.repeatable or any(not isinstance(size, int) for a in operation.abstracts for size in getattr(a, "shape", ())):
         return None, None
-    opening = Opening()
-    key = operation.key(opening)
-    return made_for((key, wrt), tuple(opening.taken), lambda pattern: open_derivative(operation, wrt, pattern))
+    key, sizes = operation.family()
+    return made_for((key, wrt), sizes, lambda pattern: open_derivative(operation, wrt, pattern))
 
 
 def made_for(key, sizes, make):
@@ -297,8 +302,8 @@ def made_for(key, sizes, make):
     if env is None and len(visits.made) < MOST_PATTERNS:
         pattern = visits.nearest(sizes) if len(visits.made) < FEW_PATTERNS else visits.pattern(sizes)
         if pattern is not None:
-            made, env = make(pattern), fit(pattern, sizes)
-            visits.made.append((pattern, made))
+            made, env = make(pattern), Fit(pattern)(sizes)
+            visits.put(pattern, made)
     visits.enter(sizes)
     return (None, None) if made is None else (made, env)
 

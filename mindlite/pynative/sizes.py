@@ -12,10 +12,11 @@ MOST_VISITS = 16                                 # that are remembered
 
 class Visits:
     """The tuples of sizes that something was seen with, the patterns that were made of them, and what was made for each."""
-    __slots__ = ("seen", "made")
+    __slots__ = ("seen", "made", "fits")
 
     def __init__(self):
         self.seen, self.made = [], []            # made: [(pattern, what was made for it)]
+        self.fits = []                           # the Fit of each
 
     def enter(self, sizes):
         """These sizes were there."""
@@ -24,11 +25,16 @@ class Visits:
 
     def find(self, sizes):
         """(what was made for a pattern that these sizes fit, {Symbol: size}); (None, None)"""
-        for pattern, made in self.made:
-            env = fit(pattern, sizes)
+        for fit, (_, made) in zip(self.fits, self.made):
+            env = fit(sizes)
             if env is not None:
                 return made, env
         return None, None
+
+    def put(self, pattern, made):
+        """What was made for a pattern."""
+        self.made.append((pattern, made))
+        self.fits.append(Fit(pattern))
 
     def pattern(self, *more):
         """What all visits, and more, have in common: an int or Dim for each place."""
@@ -72,11 +78,30 @@ def relation(column, base, dim):
     return dim + (column[0] - base[0]) if len({n - b for n, b in zip(column, base)}) == 1 else None
 
 
-def fit(pattern, sizes):
-    """{Symbol: size} where the sizes are those of the pattern, else None."""
-    env: dict = {}
-    for size, n in zip(pattern, sizes):
-        symbol = lone_symbol(size)
-        if n != (size if symbol is None and not isinstance(size, Dim) else env.setdefault(symbol, n) if symbol else n):
-            return None
-    return env if all(evaluate(size, env) == n for size, n in zip(pattern, sizes)) else None
+class Fit:
+    """The question whether sizes are those of a pattern, read once: fit(sizes) -> {Symbol: size}, None where they are not."""
+    __slots__ = ("fixed", "symbols", "equal", "others")
+
+    def __init__(self, pattern):
+        first: dict = {}
+        self.fixed, self.equal, self.others = [], [], []
+        for index, size in enumerate(pattern):
+            symbol = lone_symbol(size)
+            if symbol is None:
+                (self.others if isinstance(size, Dim) else self.fixed).append((index, size))
+            elif first.setdefault(symbol, index) != index:
+                self.equal.append((index, first[symbol]))
+        self.symbols = tuple(first.items())
+
+    def __call__(self, sizes):
+        for index, n in self.fixed:
+            if sizes[index] != n:
+                return None
+        for index, other in self.equal:
+            if sizes[index] != sizes[other]:
+                return None
+        env = {symbol: sizes[index] for symbol, index in self.symbols}
+        for index, dim in self.others:
+            if evaluate(dim, env) != sizes[index]:
+                return None
+        return env

@@ -16,7 +16,7 @@ from mindlite.mindir.evaluate import run
 from mindlite.mindir.primitive import find_primitive, infer_rule
 from mindlite.pynative import Recorded, backward, functions, operation
 from mindlite.pynative.kernels import single_node
-from mindlite.pynative.sizes import MOST_VISITS, Visits, common, fit, symbols_in
+from mindlite.pynative.sizes import MOST_VISITS, Fit, Visits, common, symbols_in
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "ops"))
 from samples import SAMPLES  # noqa: E402
@@ -56,14 +56,14 @@ def test_equal_sizes_multiples_products_and_distances_are_found():
     pattern = common([(4, 5, 256, 20, 6, 25, 5), (4, 9, 256, 36, 10, 81, 9), (4, 7, 256, 28, 8, 49, 7)])
     n = pattern[1]
     assert isinstance(n, Dim) and pattern == (4, n, 256, n * 4, n + 1, n * n, n) and len(symbols_in(pattern)) == 1
-    env = fit(pattern, (4, 11, 256, 44, 12, 121, 11))
+    env = Fit(pattern)((4, 11, 256, 44, 12, 121, 11))
     assert [evaluate(size, env) for size in pattern] == [4, 11, 256, 44, 12, 121, 11]
 
 
 def test_sizes_that_only_seemed_to_be_in_a_relation_do_not_fit():
     pattern = common([(5, 10), (9, 18)])
     assert len(symbols_in(pattern)) == 1
-    assert fit(pattern, (7, 13)) is None
+    assert Fit(pattern)((7, 13)) is None
     assert len(symbols_in(common([(5, 10), (9, 18), (7, 13)]))) == 2
 
 
