@@ -1,8 +1,9 @@
 """Complete garbage collections are seldom: each one stops the program while it walks over all objects.
 
-CPython walks over its oldest objects whenever a quarter as many new ones have survived, as tapes of an eager loop do. What mindlite
-and the program hold at import is therefore frozen (`gc.freeze`): such a collection walks past it. A callback of the collector keeps
-that from hiding garbage. These collections are complete, with what is frozen, and what lives is frozen again behind them:
+CPython walks over its oldest objects whenever a quarter as many new ones have survived, as tapes of an eager loop do. What
+mindlite and the program hold at import is therefore frozen (`gc.freeze`): such a collection walks past it. A callback of the
+collector keeps that from hiding garbage. These collections are complete, with what is
+frozen, and what lives is frozen again behind them:
 
     gc.collect() of the program                     always
     a collection of the oldest objects by itself    once in EVERY seconds, where no tape records in this thread

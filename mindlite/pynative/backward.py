@@ -44,6 +44,7 @@ from .interpreter import apply
 from .kernels import Compiled
 from .native import trace_tape
 from .operation import GraphOperation
+from .products import Rows
 from .sizes import Fit, Visits
 
 MAX_STRUCTURES = 512
@@ -57,7 +58,7 @@ CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
 LARGE = 1 << 12                                  # elements of a sum that is worth a look at who owns it
-PAYS = 0.5                                       # compile once walking has taken this share of what compiling will take
+PAYS = 1.0                                       # compile once walking has taken this share of what compiling will take
 _lock = new_lock()
 
 
@@ -166,11 +167,12 @@ class Cotangents(dict):
     """{number of a value: the sum of what has flowed to it}
 
     owned : {number: a large sum that was made here}: nobody else has it, so the next cotangent is added in its place
+    rows  : products that have to be added (products.py)
     """
 
     def __init__(self, seeds=()):
         super().__init__()
-        self.owned = {}
+        self.owned, self.rows = {}, Rows()
         for number, value in seeds:
             self.add(number, value)
 
@@ -188,8 +190,24 @@ class Cotangents(dict):
 
     def take(self, number):
         """What has flowed to a value, which goes on from here; None if nothing has."""
+        if number in self.rows.pairs:
+            self.add(number, self.rows.product(number))
         self.owned.pop(number, None)
         return self.pop(number, None)
+
+    def add_results(self, operation, tensors, numbers):
+        """Run the operation of a Backward whose products wait, and add what it gives to these numbers."""
+        inner, results = operation.waiting
+        outs = apply(inner, tensors)
+
+        def operand(place, transposed):
+            kind, index = place
+            array = (outs if kind == "result" else tensors)[index].host_array
+            return array.T if transposed else array
+        for number, (kind, *parts) in zip(numbers, results):
+            made = outs[parts[0]] if kind == "result" else self.rows.enter(number, *[operand(*part) for part in parts])
+            if made is not None:
+                self.add(number, made)
 
 
 def is_like(tensor, array):
@@ -276,7 +294,7 @@ class Kind:
     seconds : what walks have taken since the last Flow was ordered       order : (the pattern, the Order of its Flow) or None
     """
     __slots__ = ("seconds", "order", "visits")
-    of_a_node: ClassVar[float] = 2.5e-3                      # seconds of compiling, by what was compiled last
+    of_a_node: ClassVar[float] = 5e-3                        # seconds of compiling, by what was compiled last
 
     def __init__(self):
         self.seconds, self.order, self.visits = 0.0, None, Visits()
@@ -478,6 +496,7 @@ def type_of(value):
 def one_by_one(live, seeds, wrt, last=False):
     """The gradients, operation by operation. last: as `gradients` has it"""
     cotangents = Cotangents(seeds)
+    waits = not (config.repeatable or here.state.tapes or is_watching() or any([e.backward.in_python for e in live]))
     for entry in live:
         backward = entry.backward
         douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
@@ -486,7 +505,10 @@ def one_by_one(live, seeds, wrt, last=False):
         if not backward.in_python or backward.materialize:
             douts = [Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout
                      for dout, abstract in zip(douts, backward.douts)]
-        if backward.in_python:
+        if waits and backward.operation.waiting is not None and all(map(is_here, (*entry.saved, *douts))):
+            cotangents.add_results(backward.operation, [*entry.saved, *douts], entry.inputs)
+            found = ()
+        elif backward.in_python:
             found = backward.run(entry.saved, douts)
         elif is_watching():
             found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))
@@ -497,4 +519,11 @@ def one_by_one(live, seeds, wrt, last=False):
         for number, gradient in zip(entry.inputs, found):
             if gradient is not None:
                 cotangents.add(number, gradient)
+    for number in list(cotangents.rows.pairs):
+        cotangents.add(number, cotangents.rows.product(number))
     return [cotangents.get(number) for number in wrt]
+
+
+def is_here(value):
+    """True for a Tensor on the CPU."""
+    return isinstance(value, Tensor) and type(value.elements) is np.ndarray

@@ -365,7 +365,7 @@ class FunctionOperation(GraphOperation):
 
 
 class ViewsOfSizes(FunctionOperation):
-    """A FunctionOperation whose results are views, as an OpenFunction says for other sizes. Its graph is written when it is read."""
+    """A FunctionOperation whose results are views, made of an OpenFunction. Its graph is written when it is read."""
 
     def __init__(self, call, open_, env):
         def known(value):

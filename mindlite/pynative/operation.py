@@ -38,6 +38,7 @@ from ..ops.basic import cast
 from ..optim import optimise
 from .kernels import Compiled, can_walk, walk_of
 from .local_program import LocalProgram, program_key
+from .products import waiting_of
 from .sizes import Fit, Visits, symbols_in
 from collections.abc import Callable
 from typing import Any
@@ -348,6 +349,12 @@ class GraphOperation:
             with Stage("backward", user_location):
                 self.runner = walk_of(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
+
+    @functools.cached_property
+    def waiting(self):
+        """(the GraphOperation of a Waiting, its results); None where no product may wait."""
+        made = waiting_of(self.graph) if self.runner is None and can_walk(self.graph) else None
+        return None if made is None else (GraphOperation(made.graph), made.results)
 
     def run_sharded(self, arrays):
         """`run`, where ranks have parts of some arrays: each computes its own."""
