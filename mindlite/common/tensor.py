@@ -492,13 +492,18 @@ class Parameter(Tensor):
         self.key = next(_numbers)
 
     def set_data(self, data: TensorLike, slice_shape: bool = False) -> Parameter:
-        """Take over the values of `data`, cast to this dtype; its shape must be this shape unless `slice_shape`."""
+        """Take over the values of `data`, cast to this dtype; its shape must be this shape unless `slice_shape`.
+
+        On the CPU the elements get memory of their own: an array that `asnumpy` gave before keeps the values of before.
+        """
         array = as_array(data, self.dtype)
         elements = self.elements
         if array.shape != elements.shape:
             if not slice_shape:
                 raise ShapeError(f"Parameter {self.name!r} has shape {self.shape}, the new data has {array.shape}")
             self.elements = moved(array, self.device_of)
+        elif isinstance(elements, np.ndarray) and isinstance(array, np.ndarray):
+            self.elements = array
         else:
             self.overwrite(array)
         return self

@@ -70,11 +70,6 @@ def _is_contiguous(self):
     return True
 
 
-def _value(self):
-    """The value as a Tensor that shares the memory: of a Parameter what it is now, with a gradient."""
-    return reshape(self, shape=tuple(self.shape))
-
-
 def _same(self):
     """This Tensor: its elements always stand in row-major order."""
     return self
@@ -115,7 +110,7 @@ def _type_as(self, other):
 for _name, _function in {
     "is_floating_point": _is_floating_point, "is_complex": _is_complex, "is_signed": _is_signed, "numel": _numel,
     "nelement": _numel, "dim": _dim, "ndimension": _dim, "stride": _stride, "is_contiguous": _is_contiguous,
-    "contiguous": _same, "value": _value, "clone": _copy, "copy": _copy, "detach": stop_gradient,
+    "contiguous": _same, "value": _copy, "clone": _copy, "copy": _copy, "detach": stop_gradient,
     "allclose": _allclose, "type": _type,
     "type_as": _type_as, "storage_offset": _storage_offset,
 }.items():
