@@ -6,6 +6,7 @@ from ..common import dtype as dt
 from ..common.checks import check_value_type
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from ..ops.axes import normal_axis
 from .arrays import arange, cast, tensor
 from .elementwise import FUNCTIONS, floats
 from .reductions import diff
@@ -44,7 +45,8 @@ def tensordot(a, b, axes=2):
     if isinstance(axes, int):
         left, right = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
-        left, right = [tuple([i % x.ndim for i in ((ax,) if isinstance(ax, int) else ax)]) for x, ax in zip((a, b), axes)]
+        left, right = [tuple([normal_axis("tensordot", i, x.ndim) for i in ((ax,) if isinstance(ax, int) else ax)])
+                       for x, ax in zip((a, b), axes)]
     if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
         raise ShapeError("tensordot: the sizes of the summed axes differ",
                          note=f"{[a.shape[i] for i in left]}, {[b.shape[i] for i in right]}")
@@ -248,7 +250,7 @@ def unwrap(p, discont=np.pi, axis=-1):
     wrapped = ops.where(ops.logical_and(ops.equal(wrapped, -np.pi), step > 0), ops.full_like(wrapped, np.pi), wrapped)
     change = ops.where(ops.abs(step) < discont, ops.zeros_like(step), wrapped - step)
     first = ops.zeros_like(ops.moveaxis(p, axis, 0)[:1])
-    return p + ops.concat([ops.moveaxis(first, 0, axis), ops.cumsum(change, axis % p.ndim)], axis)
+    return p + ops.concat([ops.moveaxis(first, 0, axis), ops.cumsum(change, normal_axis("unwrap", axis, p.ndim))], axis)
 
 
 def _aligned(a1, a2):

@@ -11,28 +11,31 @@ from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
+from ..ops.axes import normal_axes, normal_axis
 from ..ops.structure import has_size_one
 from .arrays import cast, tensor
 from .elementwise import FUNCTIONS, floats
 
 
-def axes_of(axis, ndim):
-    """The axes as a tuple."""
-    return tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+def axes_of(name, axis, ndim):
+    """The axes as a tuple, counted from the front; () are none. raises : ValueRangeError for one outside or named twice"""
+    return () if isinstance(axis, (tuple, list)) and not axis else normal_axes(name, axis, ndim)
 
 
 def sum(a, axis=None, dtype=None, keepdims=False, initial=None):
     """The sum of the elements, and of `initial`; of ints and bools it is int64 where no dtype is given."""
     a = tensor(a)
     a = cast(a, dt.int64 if dtype is None and a.dtype.kind in "iub" else dtype)
-    made = ops.sum(a, axes_of(axis, a.ndim), keepdims) if a.ndim else a
+    axes = axes_of("sum", axis, a.ndim)
+    made = ops.sum(a, axes, keepdims) if axes else a
     return made if initial is None else made + initial
 
 
 def mean(a, axis=None, keepdims=False, dtype=None):
     """The mean; of ints it is a float."""
     a = floats(cast(tensor(a), dtype))
-    return ops.mean(a, axes_of(axis, a.ndim), keepdims) if a.ndim else a
+    axes = axes_of("mean", axis, a.ndim)
+    return ops.mean(a, axes, keepdims) if axes else a
 
 
 def average(x, axis=None, weights=None, returned=False):
@@ -40,12 +43,13 @@ def average(x, axis=None, weights=None, returned=False):
     x = floats(tensor(x))
     if weights is None:
         made, total = mean(x, axis), None
-        size = np.prod([x.shape[i] for i in axes_of(axis, x.ndim)])
+        size = np.prod([x.shape[i] for i in axes_of("average", axis, x.ndim)])
         total = ops.ones_like(made) * float(size)
     else:
         weights = floats(tensor(weights))
         if tuple(weights.shape) != tuple(x.shape) and isinstance(axis, int):
-            weights = ops.reshape(weights, tuple([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]))
+            along = normal_axis("average", axis, x.ndim)
+            weights = ops.reshape(weights, tuple([-1 if i == along else 1 for i in range(x.ndim)]))
         weights = ops.broadcast_to(weights, tuple(x.shape))
         total = sum(weights, axis)
         made = sum(x * weights, axis) / total
@@ -55,7 +59,7 @@ def average(x, axis=None, weights=None, returned=False):
 def var(x, axis=None, ddof=0, keepdims=False):
     """The mean of the squared distances from the mean; ddof: how much less than the count they are divided by."""
     x = floats(tensor(x))
-    axes = axes_of(axis, x.ndim)
+    axes = axes_of("var", axis, x.ndim)
     if not axes:
         return ops.zeros_like(x)
     count = float(np.prod([x.shape[i] for i in axes]))
@@ -74,7 +78,7 @@ def _extreme(name, reduce, combine, start):
             least = start if initial is None else initial
             a = ops.where(ops.cast(tensor(where), dt.bool_), a, ops.cast(tensor(least), a.dtype))
         made = a
-        for axis in sorted([i % a.ndim for i in axes_of(axis, a.ndim)], reverse=True) if a.ndim else ():
+        for axis in reversed(axes_of(name, axis, a.ndim)):
             made = reduce(made, axis=axis, keepdims=keepdims)
         return made if initial is None else combine(made, ops.cast(tensor(initial), a.dtype))
     run.__name__ = run.__qualname__ = name
@@ -175,13 +179,15 @@ def count_nonzero(x, axis=None, keepdims=False):
 def all(a, axis=None, keepdims=False):
     """Are all elements true?"""
     a = ops.cast(tensor(a), dt.bool_)
-    return ops.reduce_all(a, axis=axes_of(axis, a.ndim), keepdims=keepdims) if a.ndim else a
+    axes = axes_of("all", axis, a.ndim)
+    return ops.reduce_all(a, axis=axes, keepdims=keepdims) if axes else a
 
 
 def any(a, axis=None, keepdims=False):
     """Is an element true?"""
     a = ops.cast(tensor(a), dt.bool_)
-    return ops.reduce_any(a, axis=axes_of(axis, a.ndim), keepdims=keepdims) if a.ndim else a
+    axes = axes_of("any", axis, a.ndim)
+    return ops.reduce_any(a, axis=axes, keepdims=keepdims) if axes else a
 
 
 sometrue = any
@@ -205,7 +211,7 @@ def trapz(y, x=None, dx=1.0, axis=-1):
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours, n times."""
     a = tensor(a)
-    axis = axis % a.ndim
+    axis = normal_axis("diff", axis, a.ndim)
     ends: list = []
     for end in (prepend, append):
         if end is None:

@@ -9,6 +9,7 @@ from ..common.dim import dim_max, dim_min
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.constraints import require
+from ..ops.axes import normal_axis
 from ..ops.indexing import widened
 from .arrays import is_array, tensor
 from .reductions import sum
@@ -27,7 +28,7 @@ def ravel(x):
 def transpose(a, axes=None):
     """The axes in another order; reversed where none is given."""
     a = tensor(a)
-    axes = range(a.ndim)[::-1] if axes is None else [axis % a.ndim for axis in axes]
+    axes = range(a.ndim)[::-1] if axes is None else [normal_axis("transpose", axis, a.ndim) for axis in axes]
     return ops.transpose(a, tuple(axes))
 
 
@@ -44,7 +45,7 @@ def moveaxis(a, source, destination):
 def rollaxis(x, axis, start=0):
     """An axis moved back until it stands before `start`."""
     x = tensor(x)
-    axis, start = axis % x.ndim, start + x.ndim if start < 0 else start
+    axis, start = normal_axis("rollaxis", axis, x.ndim), start + x.ndim if start < 0 else start
     return ops.moveaxis(x, axis, start - 1 if axis < start else start)
 
 
@@ -126,6 +127,7 @@ def _parts(x, places, axis):
 def split(x, indices_or_sections, axis=0):
     """The array in so many equal parts, or cut at these places, a tuple. raises : ShapeError for parts that are not equal"""
     x = tensor(x)
+    axis = normal_axis("split", axis, x.ndim)
     if isinstance(indices_or_sections, int):
         require("==", x.shape[axis] % indices_or_sections, 0, lambda: ShapeError(
             f"split: {x.shape[axis]} elements have no {indices_or_sections} equal parts"))
@@ -135,7 +137,7 @@ def split(x, indices_or_sections, axis=0):
 def array_split(x, indices_or_sections, axis=0):
     """The same; parts may differ by one."""
     x = tensor(x)
-    axis, places = axis % x.ndim, indices_or_sections
+    axis, places = normal_axis("split", axis, x.ndim), indices_or_sections
     if isinstance(places, int):
         small, more = x.shape[axis] // places, x.shape[axis] % places
         places = [small * n + dim_min(n, more) for n in range(1, places)]
@@ -198,7 +200,7 @@ def roll(a, shift, axis=None):
 def rot90(a, k=1, axes=(0, 1)):
     """Turned by 90 degrees k times in the plane of two axes."""
     a, k = tensor(a), k % 4
-    axes = tuple([i % a.ndim for i in axes])
+    axes = tuple([normal_axis("rot90", i, a.ndim) for i in axes])
     if k == 0:
         return a
     if k == 2:
@@ -212,7 +214,7 @@ def take(a, indices, axis=None, mode="clip"):
     mode : what an index outside means: "clip" the nearest, "wrap" around, "raise" an error
     """
     a, indices = tensor(a), widened(tensor(indices))
-    a, axis = (ravel(a), 0) if axis is None else (a, axis % a.ndim)
+    a, axis = (ravel(a), 0) if axis is None else (a, normal_axis("take", axis, a.ndim))
     size = a.shape[axis]
     if mode == "wrap":
         indices = indices % size
@@ -226,7 +228,7 @@ def take(a, indices, axis=None, mode="clip"):
 def take_along_axis(arr, indices, axis):
     """The elements at the indices, each in its row along the axis; of the flat array where that is None."""
     arr, indices = tensor(arr), tensor(indices)
-    arr, axis = (ravel(arr), 0) if axis is None else (arr, axis % arr.ndim)
+    arr, axis = (ravel(arr), 0) if axis is None else (arr, normal_axis("take_along_axis", axis, arr.ndim))
     shape = tuple([n if i == axis else m for i, (m, n) in enumerate(zip(arr.shape, indices.shape))])
     return ops.gather_elements(arr, axis, ops.broadcast_to(indices, shape))
 
@@ -347,7 +349,7 @@ def array_str(a):
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """The function of each vector along an axis; its results stand there."""
     arr = tensor(arr)
-    axis = axis % arr.ndim
+    axis = normal_axis("apply_along_axis", axis, arr.ndim)
     rows = ops.moveaxis(arr, axis, -1)
     outer = tuple(rows.shape[:-1])
     rows = ops.reshape(rows, (-1, rows.shape[-1]))

@@ -185,3 +185,17 @@ def test_arrays_have_the_names_that_mindspore_gives_them(run):
 def test_a_flag_of_a_set_function_is_a_bool(call):
     with pytest.raises(TypeError, match="is bool, not"):
         call()
+
+
+@pytest.mark.parametrize("call", [
+    *[lambda x, name=name: getattr(mnp, name)(x, axis=2) for name in (
+        "sum mean average std var amax amin max min ptp all any count_nonzero nansum nanmean nanvar nanstd nanmax nanmin "
+        "argmax argmin cumsum cumprod nancumsum flip").split()],
+    lambda x: mnp.amax(x, axis=(0, 0)), lambda x: mnp.transpose(x, (0, 3)), lambda x: mnp.rollaxis(x, 4),
+    lambda x: mnp.diff(x, 1, 4),
+    lambda x: mnp.split(x, 1, 2), lambda x: mnp.take(x, [0], 5), lambda x: mnp.take_along_axis(x, x > 9, 2),
+    lambda x: mnp.rot90(x, 1, (0, 2)), lambda x: mnp.tensordot(x, x, ((0, 5), (0, 1))), lambda x: mnp.average(x, 2, x[0]),
+    lambda x: mnp.apply_along_axis(mnp.sum, 2, x), lambda x: mnp.unwrap(x, axis=2)])
+def test_an_axis_that_is_not_there_is_refused(call):
+    with pytest.raises((ValueError, IndexError), match="axis|axes"):
+        call(Tensor(DATA["f"]))
