@@ -9,8 +9,13 @@ the control flow around it.
 The forward half of activity analysis (Hascoet, Naumann & Pascual 2005, "To be recorded" analysis in reverse-mode AD).
 The backward half, what reaches a seed, is left to the sweep itself: a node without a cotangent is passed over.
 """
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
 from ..common.location import Origin
-from ..mindir.abstract import AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.abstract import Abstract, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, port, segment, tape_pop, tape_push,
                               tuple_getitem, while_loop)
@@ -18,18 +23,18 @@ from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..mindir.inline import copy_graph
 from ..mindir.primitive import expand_rule
 
-
+Positions = Collection[int]                    # of the parameters by which a graph is differentiated
 CONTROL = {call, cond, custom_vjp, gate, make_tuple, port, segment, tape_pop, tape_push, tuple_getitem, while_loop}
 
 
-def is_differentiable(abstract):
+def is_differentiable(abstract: Any) -> bool:
     """True for tensors of numbers, and for tapes, whose derivative is a tape of derivatives."""
     if isinstance(abstract, AbstractTensor):
         return abstract.dtype.is_differentiable
     return isinstance(abstract, AbstractTape)
 
 
-def active_nodes(graph, wrt):
+def active_nodes(graph: FuncGraph, wrt: Positions) -> dict[AnfNode, frozenset[int]]:
     """{node: frozenset of the numbers of its active results} for what depends on the parameters numbered in `wrt`.
 
     A node with one result has the set {0}; nodes that are not active are not in the dict. A tape is active as a whole:
@@ -44,9 +49,10 @@ def active_nodes(graph, wrt):
             return active
 
 
-def _active_forwards(graph, wrt, forced):
+def _active_forwards(graph: FuncGraph, wrt: Positions, forced: Any) -> dict[AnfNode, frozenset[int]]:
     """As `active_nodes` does; the (node, number of the result) in `forced` are active too."""
-    active = {graph.parameters[i]: _ONE for i in wrt if is_differentiable(graph.parameters[i].abstract)}
+    active: dict[AnfNode, frozenset[int]] = {
+        graph.parameters[i]: _ONE for i in wrt if is_differentiable(graph.parameters[i].abstract)}
     always: dict = {}
     for node, index in forced:
         always[node] = always.get(node, frozenset()) | {index}
@@ -60,7 +66,7 @@ def _active_forwards(graph, wrt, forced):
     return active
 
 
-def _tapes_of(active):
+def _tapes_of(active: Any) -> set[AnfNode]:
     """The tapes, as (node, number of the result), that nodes with an active tape are given."""
     found: set = set()
     for node, results in active.items():
@@ -71,12 +77,12 @@ def _tapes_of(active):
     return found
 
 
-def element_of(node, index):
+def element_of(node: Any, index: Any) -> Abstract:
     """The abstract of a node's result number `index`; of a node with one result for any number."""
     return node.abstract.elements[index] if isinstance(node.abstract, AbstractTuple) else node.abstract
 
 
-def holds_python(node):
+def holds_python(node: Any) -> bool:
     """True for Python code that keeps what it is given, and for control flow with such code in it. What a gradient of the
     user's calls is not meant: its function is not recorded, and it runs on the way back."""
     if node.fn is segment:
@@ -93,13 +99,13 @@ def holds_python(node):
     return False
 
 
-def active_outputs(graph, wrt):
+def active_outputs(graph: FuncGraph, wrt: Positions) -> frozenset[int]:
     """The numbers of the outputs of `graph` that depend on the parameters numbered in `wrt`."""
     active = active_nodes(graph, wrt)
     return frozenset(i for i, node in enumerate(graph.outputs) if node in active)
 
 
-def active_results(node, positions, active=None):
+def active_results(node: Any, positions: Any, active: Any = None) -> Any:
     """The numbers of the results of `node` that are active when its arguments at `positions` are."""
     prim, attrs = node.fn, node.attrs
     if prim is cond:
@@ -120,17 +126,17 @@ def active_results(node, positions, active=None):
     return frozenset(i for i, e in enumerate(elements) if is_differentiable(e) and (whole or not is_integer(e)))
 
 
-def is_integer(abstract):
+def is_integer(abstract: Any) -> bool:
     """True for tensors of integers."""
     return isinstance(abstract, AbstractTensor) and abstract.dtype.kind in "ui"
 
 
-def is_smooth(abstract):
+def is_smooth(abstract: Any) -> bool:
     """True for what has a tangent: tensors of floats or complex numbers, and tapes."""
     return is_differentiable(abstract) and not is_integer(abstract)
 
 
-def active_state(node, positions):
+def active_state(node: Any, positions: Any) -> Any:
     """The numbers of the state variables of a while_loop that are active at some iteration: a fixpoint over its body."""
     n = len(node.args) - node.attrs["invariants"]
     invariants = frozenset(i for i in positions if i >= n)
@@ -142,7 +148,7 @@ def active_state(node, positions):
         state = grown
 
 
-def reached_parameters(graph, wrt, outputs):
+def reached_parameters(graph: FuncGraph, wrt: Positions, outputs: Any) -> frozenset[int]:
     """Which parameters numbered in `wrt` a cotangent of the outputs numbered in `outputs` can reach."""
     active = active_nodes(graph, wrt)
     wanted: dict = {}
@@ -160,7 +166,7 @@ def reached_parameters(graph, wrt, outputs):
     return frozenset(i for i in wrt if graph.parameters[i] in wanted)
 
 
-def _reached_operands(node, results, active):
+def _reached_operands(node: Any, results: Any, active: Any) -> Any:
     """The operands of an active node that a cotangent of its results numbered in `results` can reach."""
     if holds_python(node) or node.fn not in (cond, while_loop):
         return node.args
@@ -175,12 +181,12 @@ def _reached_operands(node, results, active):
     return [node.args[i + first] for i in found]
 
 
-def reached_branches(node, wrt, seeds):
+def reached_branches(node: Any, wrt: Positions, seeds: Any) -> frozenset[int]:
     """Which operands of a cond, of those numbered in `wrt`, a cotangent of its results in `seeds` can reach."""
     return frozenset().union(*(reached_parameters(node.attrs[side], wrt, seeds) for side in ("true", "false")))
 
 
-def reached_state(node, wrt, seeds):
+def reached_state(node: Any, wrt: Positions, seeds: Any) -> Any:
     """Which operands of a while_loop, of those numbered in `wrt`, a cotangent of its results in `seeds` can reach."""
     n, reached = len(node.args) - node.attrs["invariants"], frozenset(seeds)
     while True:
@@ -190,7 +196,7 @@ def reached_state(node, wrt, seeds):
         reached = grown
 
 
-def result_of(node):
+def result_of(node: Any) -> tuple[AnfNode, int | None]:
     """(node, number of the result) behind tuple_getitem and make_tuple; None for a node with one result."""
     while isinstance(node, CNode) and node.fn is tuple_getitem:
         source, index = node.args[0], node.attrs["index"]
@@ -200,7 +206,7 @@ def result_of(node):
     return node, None
 
 
-def expand_composites(graph, wrt, rules):
+def expand_composites(graph: FuncGraph, wrt: Positions, rules: Any) -> FuncGraph:
     """`graph` with each active operator that has an expand rule, and is in none of `rules`, written in smaller ones."""
     while True:
         active = active_nodes(graph, wrt)
@@ -212,7 +218,7 @@ def expand_composites(graph, wrt, rules):
                            _expand(target, node, args) if node in chosen else None)
 
 
-def _expand(target, node, args):
+def _expand(target: FuncGraph, node: Any, args: Any) -> AnfNode:
     with building(target, Origin(node.origin.location, node, "expand")):
         out = expand_rule[node.fn](*args, **node.attrs)
     if isinstance(node.abstract, AbstractTuple):
@@ -220,7 +226,7 @@ def _expand(target, node, args):
     return _lift(out)
 
 
-def _lift(value):
+def _lift(value: Any) -> AnfNode:
     return value if isinstance(value, AnfNode) else constant(value)
 
 

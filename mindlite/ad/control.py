@@ -18,8 +18,13 @@ FORWARD[primitive](node, args, tape, part) -> (*parts, *results), parts as PARTS
                                              sweep.parts
 REVERSE[primitive](sweep, node)                                              adds to the cotangents of node's arguments
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import numpy as np
 
+from .. import ops
 from ..common import dtype as dt
 from ..common.events import emit as announce
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTensor, AbstractTuple
@@ -29,20 +34,22 @@ from ..mindir.derivative import record_python
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.logic import flowing
-from .. import ops
 from .activity import holds_python, is_differentiable, is_integer, reached_branches, reached_state
+from .gradient_hooks import reverse_gate, reverse_port, unsure
 from .reach import (FLAG, FLAGGED, ON_TAPE, UNKNOWN, after_iterations, either, flag_of, flagged, from_tape, is_flag, of_both,
                     on_tape)
-from .gradient_hooks import reverse_gate, reverse_port, unsure
 from .remat import Segments, forward_segments, refusal, reverse_segments
 from .symbols import changing_sizes
+
+if TYPE_CHECKING:
+    from .reverse import Reverse
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
 
-def seeds_of(sweep, node):
+def seeds_of(sweep: Reverse, node: Any) -> tuple[list, list, list]:
     """The numbers of the results of `node` that have a cotangent, the cotangents, and whether they arrive."""
-    found = {}
+    found: dict = {}
     for i in sorted(sweep.active[node]):
         dout, reach = sweep.cotangent(node, i), sweep.reach(node, i)
         if dout is None and node.abstract.elements[i] == TAPE:
@@ -54,14 +61,14 @@ def seeds_of(sweep, node):
 
 # ---------------------------------------------------------------- cond
 
-def forward_cond(node, args, tape, branches):
+def forward_cond(node: Any, args: Any, tape: Any, branches: Any) -> Any:
     """(tape, out) = cond(p, tape, x; ▶t, ▶f)"""
     pred, *operands = args
     return append(cond, pred, tape, *operands, true=branches[0].forward, false=branches[1].forward,
                 abstract=AbstractTuple((TAPE, *node.abstract.elements)))
 
 
-def reverse_cond(sweep, node):
+def reverse_cond(sweep: Reverse, node: Any) -> None:
     """(tape, dx) = cond(p, tape, x, dout; ◀t, ◀f)"""
     pred, *operands = node.args
     seeds, douts, reaches = seeds_of(sweep, node)
@@ -93,7 +100,7 @@ def reverse_cond(sweep, node):
 
 # ---------------------------------------------------------------- while_loop
 
-def forward_while(node, args, tape, body):
+def forward_while(node: Any, args: Any, tape: Any, body: Any) -> Any:
     """(tape, n, s) = while_loop(tape, 0, s, w; c, (▶b, n + 1))"""
     if isinstance(body, Segments):
         return forward_segments(node, args, tape)
@@ -113,7 +120,7 @@ def forward_while(node, args, tape, body):
                 abstract=AbstractTuple((TAPE, COUNT, *node.abstract.elements)))
 
 
-def reverse_while(sweep, node):
+def reverse_while(sweep: Reverse, node: Any) -> None:
     """(tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))"""
     n = len(node.args) - node.attrs["invariants"]
     seeds, _, reaches = seeds_of(sweep, node)
@@ -189,12 +196,12 @@ def reverse_while(sweep, node):
 
 # ---------------------------------------------------------------- call
 
-def forward_call(node, args, tape, callee):
+def forward_call(node: Any, args: Any, tape: Any, callee: Any) -> Any:
     """(tape, out) = call(tape, x; ▶g)"""
     return append(call, tape, *args, graph=callee.forward, abstract=AbstractTuple((TAPE, *node.abstract.elements)))
 
 
-def reverse_call(sweep, node):
+def reverse_call(sweep: Reverse, node: Any) -> None:
     """(tape, dx) = call(tape, dout; ◀g)"""
     seeds, douts, reaches = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
@@ -215,14 +222,14 @@ def reverse_call(sweep, node):
 
 # ---------------------------------------------------------------- Python code
 
-def forward_segment(node, args, tape, function):
+def forward_segment(node: Any, args: Any, tape: Any, function: Any) -> Any:
     """(recording, out) = segment(x; ▶f)"""
     return append(segment, *args, **{**node.attrs, "function": function,
                                      "abstracts": (AbstractAny(), *node.attrs["abstracts"])},
                   abstract=AbstractTuple((AbstractAny(), *node.abstract.elements)))
 
 
-def reverse_segment(sweep, node):
+def reverse_segment(sweep: Reverse, node: Any) -> None:
     """dx = segment(recording, dout; ◀f), also where nothing has arrived: another may have read what this one kept."""
     seeds, douts, _ = seeds_of(sweep, node)
     wrt = [i for i, x in enumerate(node.args) if x in sweep.active and is_differentiable(x.abstract)
@@ -240,14 +247,14 @@ def reverse_segment(sweep, node):
 class Pullback:
     """The derivative of Python code, which reads what that has left."""
 
-    def __init__(self, function):
+    def __init__(self, function: Any) -> None:
         self.function = function
 
-    def __call__(self, recording, *cotangents):
+    def __call__(self, recording: Any, *cotangents: Any) -> Any:
         return self.function(recording, *cotangents)
 
 
-def is_pullback(node):
+def is_pullback(node: Any) -> bool:
     """True for the derivative of Python code, and for what holds one."""
     graphs = {g for value in node.attrs.values() if isinstance(value, FuncGraph) for g in value.reachable()}
     return any(isinstance(n.attrs.get("function"), Pullback) for n in [node, *[n for g in graphs for n in g.nodes]])
@@ -255,7 +262,7 @@ def is_pullback(node):
 
 # ---------------------------------------------------------------- gradients written by the user, tapes
 
-def reverse_custom(sweep, node):
+def reverse_custom(sweep: Reverse, node: Any) -> None:
     """dx = bprop(x, out, dout); the forward node stays as it is."""
     elements = node.abstract.elements
     seeds, _, reaches = seeds_of(sweep, node)
@@ -269,7 +276,7 @@ def reverse_custom(sweep, node):
             sweep.add(x, gradient, either(reaches))
 
 
-def reverse_push(sweep, node):
+def reverse_push(sweep: Reverse, node: Any) -> None:
     """tape, *dvalues, *booleans = tape_pop(dtape)"""
     tape, *values = node.args
     dtape = sweep.cotangent(node)
@@ -282,7 +289,7 @@ def reverse_push(sweep, node):
         sweep.add(v, dv, reach, exact=True)
 
 
-def reverse_pop(sweep, node):
+def reverse_pop(sweep: Reverse, node: Any) -> None:
     """dtape = tape_push(dtape, *dvalues, *booleans)"""
     _, *values = node.abstract.elements
     floats = [i for i, v in enumerate(values, 1) if is_differentiable(v)]
@@ -292,11 +299,11 @@ def reverse_pop(sweep, node):
                                       *on_tape([sweep.reach(node, i) for i in floats])))
 
 
-def reverse_new(sweep, node):
+def reverse_new(sweep: Reverse, node: Any) -> None:
     """A tape begins here, and its tape of cotangents ends."""
 
 
-def reverse_flowing(sweep, node):
+def reverse_flowing(sweep: Reverse, node: Any) -> None:
     """dx = flowing(flag, dout): nothing goes on to where nothing arrives"""
     flag, x = node.args
     dout, reach = sweep.cotangent(node), sweep.reach(node)

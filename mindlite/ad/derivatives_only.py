@@ -10,6 +10,10 @@ The values that the derivative reads are computed again, in loops and branches t
 Recomputation (Chen et al. 2016) is such a derivative, which runs when its cotangents are there. A barrier is its first operand,
 which no pass sees through: without it equal nodes would be merged, and what was to be computed again would be kept.
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
@@ -22,8 +26,11 @@ from .control import is_pullback
 from .jvp import jvp_graph
 from .vjp import vjp_graph
 
+if TYPE_CHECKING:
+    from .activity import Positions
 
-def gradients_only(graph, wrt, seeds, has_run=False):
+
+def gradients_only(graph: FuncGraph, wrt: Positions, seeds: Any, has_run: bool = False) -> FuncGraph:
     """The graph (*parameters, *cotangents) -> gradients; what hooks do to the world comes now. Arguments as `vjp_graph`.
 
     has_run: the graph has run, so no Python code in it may be called again
@@ -38,7 +45,7 @@ def gradients_only(graph, wrt, seeds, has_run=False):
     return graph.transforms[key]
 
 
-def tangents_only(graph, wrt):
+def tangents_only(graph: FuncGraph, wrt: Positions) -> FuncGraph:
     """The graph (*parameters, *tangents) -> tangents of the outputs, of a graph that has run. Arguments as `jvp_graph`.
 
     raises : Refusal where Python code in it would have to run again
@@ -50,7 +57,7 @@ def tangents_only(graph, wrt):
     return graph.transforms[key]
 
 
-def _only(joint, outputs, also, again, has_run):
+def _only(joint: Any, outputs: Any, also: Any, again: Any, has_run: bool) -> FuncGraph:
     """What these outputs of a graph, and the nodes `also`, need. again: nodes whose effects are not repeated"""
     target, again = FuncGraph(joint.name, joint.origin), frozenset(again)
     env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in joint.parameters}
@@ -68,7 +75,7 @@ def _only(joint, outputs, also, again, has_run):
     return target
 
 
-def recompute_graph(graph, wrt, seeds):
+def recompute_graph(graph: FuncGraph, wrt: Positions, seeds: Any) -> FuncGraph:
     """The graph (*parameters, *cotangents) -> (*gradients), which computes the values of `graph` again, but repeats
     no effect of it. Arguments as `vjp_graph`.
     """

@@ -12,20 +12,27 @@ Where nothing is differentiated by what goes through the port, `otherwise` runs 
 In eager mode a hook is not called where nothing arrives. Where data decides, the graph asks the cotangent's
 boolean (`reach.py`); where there is none, or the two ends of a Cell have different ones, the gradient is left to Python.
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 from ..common.errors import Refusal
 from ..mindir.abstract import AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import cond
 from ..mindir.inline import inline
-from .reach import UNKNOWN, either
+from .reach import Reach, UNKNOWN, either
+
+if TYPE_CHECKING:
+    from .reverse import Reverse
 
 
-def unsure(node):
+def unsure(node: Any) -> Refusal:
     """The error where a graph cannot say whether hooks are called."""
     return Refusal("whether a gradient comes to a hook is known at run time only", location=node.origin.location)
 
 
-def reverse_gate(sweep, node):
+def reverse_gate(sweep: Reverse, node: Any) -> None:
     """dx = h(dy)"""
     count, attrs = node.attrs["count"], node.attrs
     seen = [i for i in range(count) if sweep.cotangent(node, i) is not None]
@@ -49,7 +56,7 @@ def reverse_gate(sweep, node):
         _passed(sweep, reach, attrs["otherwise"], [*gone, *read], ())
 
 
-def _passed(sweep, reach, hook, given, zeros):
+def _passed(sweep: Reverse, reach: Reach, hook: Any, given: Any, zeros: Any) -> Any:
     """What the graph of a hook lets go on of what it is given; where nothing arrives it is not run, and `zeros` go on."""
     if reach is True:
         return inline(sweep.back, hook, given, by="grad")
@@ -59,7 +66,7 @@ def _passed(sweep, reach, hook, given, zeros):
     return append(cond, reach, *given, true=hook, false=beside, abstract=AbstractTuple(tuple(x.abstract for x in zeros)))
 
 
-def reverse_port(sweep, node):
+def reverse_port(sweep: Reverse, node: Any) -> None:
     """dx = after(dy, dx')"""
     seen = [i for i in range(len(node.args)) if sweep.cotangent(node, i) is not None]
     if not seen:

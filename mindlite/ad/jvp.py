@@ -7,6 +7,8 @@ the vjp of the bprop with respect to the cotangent is the jvp (J. Townsend 2017,
 vector products"). Control flow carries tangents beside the values; the tangent of a tape is a tape of tangents. Python code
 is run with its tangents by eager mode.
 """
+from __future__ import annotations
+
 from typing import Any
 
 from ..common.errors import GradientError, InternalError, Refusal
@@ -21,13 +23,13 @@ from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule, jvp_rule
 from ..ops.creation import of_type
-from .activity import active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
-from .reach import (FLAG, ON_TAPE, FLAGGED, UNKNOWN, Part, after_iterations, either, flag_of, from_tape, is_flag, keeps_zeros,
-                    of_both, on_tape, flagged)
+from .activity import Positions, active_outputs, active_state, expand_composites, holds_python, is_smooth, result_of
+from .reach import (FLAG, FLAGGED, ON_TAPE, Part, Reach, UNKNOWN, after_iterations, either, flag_of, flagged, from_tape,
+                    is_flag, keeps_zeros, of_both, on_tape)
 from .vjp import vjp_graph
 
 
-def jvp_graph(graph, wrt):
+def jvp_graph(graph: FuncGraph, wrt: Positions) -> FuncGraph:
     """The graph (*parameters, *tangents) -> (*outputs, *tangents of the outputs).
 
     wrt    : numbers of the parameters that have a tangent; a tangent has its value's type, zeros where nothing arrives
@@ -48,13 +50,14 @@ class Forward:
              behind the tangents. None: all do. Once written the same of each of `results`: True, UNKNOWN, a boolean, or False
     """
 
-    def __init__(self, graph, wrt, results, calls, reaches=None):
+    def __init__(self, graph: FuncGraph, wrt: Positions, results: Any, calls: dict, reaches: Any = None) -> None:
         self.graph = expand_composites(graph, wrt, (jvp_rule,))
         self.wrt, self.results, self.calls = wrt, results, calls
         self.reaches = [True] * len(wrt) if reaches is None else reaches
-        self.env, self.tangents = {}, {}
+        self.env: dict = {}
+        self.tangents: dict = {}
 
-    def write(self, target):
+    def write(self, target: FuncGraph) -> Forward:
         """Fill the empty graph `target`, but for its outputs; returns self."""
         self.target = target
         for p in self.graph.parameters:
@@ -75,21 +78,21 @@ class Forward:
             self.reaches = [isinstance(o.abstract, AbstractTape) or self.reach(o) for o in outputs]
         return self
 
-    def close(self, flagged=()):
+    def close(self, flagged: Any = ()) -> FuncGraph:
         """The target with its outputs: the graph's, the tangents, and for those numbered in `flagged` whether they arrive."""
         flags = [flag_of(self.reaches[k]) for k in flagged]
         self.target.set_outputs([self.builder.lift(x) for x in self.outputs + flags], make_tuple)
         return self.target
 
-    def value(self, node):
+    def value(self, node: Any) -> Any:
         """The node's value in the target."""
         return node if isinstance(node, ValueNode) else self.env[node]
 
-    def part(self, node):
+    def part(self, node: Any) -> Part | None:
         """The node's tangent and whether it arrives, None for zero."""
         return self.tangents.get(result_of(node))
 
-    def tangent(self, node):
+    def tangent(self, node: Any) -> Any:
         """The node's tangent, None for zero; exactly zero where data decides that nothing arrives."""
         part = self.part(node)
         if part is None:
@@ -98,19 +101,19 @@ class Forward:
             part = self.tangents[result_of(node)] = Part(part.annulled(), part.reach)
         return part.value
 
-    def reach(self, node):
+    def reach(self, node: Any) -> Reach:
         """Whether the node's tangent arrives: True, UNKNOWN, a boolean, False."""
         part = self.part(node)
         return False if part is None else part.reach
 
-    def tangent_or_zeros(self, node: Any):
+    def tangent_or_zeros(self, node: Any) -> Any:
         """The node's tangent, zeros where it has none."""
         found = self.tangent(node)
         if found is None and isinstance(node, CNode) and node.fn == undefined:          # its size may be no value either
             return undefined(abstract=node.abstract)
         return of_type(node.abstract) if found is None else found
 
-    def keep(self, node):
+    def keep(self, node: Any) -> Any:
         """Copy the node as it is."""
         args = [self.value(a) for a in node.args]
         args = [self.target.add(make_tuple, *a, abstract=of.abstract) if isinstance(a, tuple) else a
@@ -123,7 +126,7 @@ class Forward:
         self.env[node] = copy
         return copy
 
-    def set_results(self, node, made, numbers, reaches):
+    def set_results(self, node: Any, made: Any, numbers: Any, reaches: Any) -> None:
         """Enter what a control node became: its results, behind them the tangents of those in `numbers`; do they arrive?"""
         count = len(node.abstract.elements)
         self.env[node] = tuple(made[:count])
@@ -131,7 +134,7 @@ class Forward:
             if reach is not False:
                 self.tangents[node, i] = Part(tangent, reach)
 
-    def _node(self, node):
+    def _node(self, node: Any) -> None:
         if node.fn is tuple_getitem:
             self.env[node] = self.value(node.args[0])[node.attrs["index"]]
         elif node.fn is make_tuple:
@@ -149,7 +152,7 @@ class Forward:
         else:
             self._operator(node)
 
-    def _operator(self, node):
+    def _operator(self, node: Any) -> None:
         out = self.keep(node)
         several = isinstance(out, tuple)
         elements = node.abstract.elements if several else (node.abstract,)
@@ -178,7 +181,7 @@ class Forward:
             self.tangents[node, i if several else None] = Part(tangent, reach, whole)
 
 
-def _bprop_as_graph(node):
+def _bprop_as_graph(node: Any) -> FuncGraph:
     """The graph (*args, *outs, *douts) -> gradients of one node, zeros where the rule gives none."""
     several = isinstance(node.abstract, AbstractTuple)
     elements = node.abstract.elements if several else (node.abstract,)
@@ -195,7 +198,7 @@ def _bprop_as_graph(node):
     return graph
 
 
-def transposed(forward, bprop, primals, tangents, outs):
+def transposed(forward: Forward, bprop: Any, primals: Any, tangents: Any, outs: Any) -> tuple:
     """The tangents of the outputs, from `bprop`: a graph (*primals, *outs, *douts) -> gradients, linear in douts."""
     first = len(primals) + len(outs)
     numbers = [i for i, out in enumerate(outs) if is_smooth(out.abstract)]
@@ -209,11 +212,11 @@ def transposed(forward, bprop, primals, tangents, outs):
 
 # ---------------------------------------------------------------- control flow
 
-def _tapes(elements):
+def _tapes(elements: Any) -> set[int]:
     return {i for i, e in enumerate(elements) if isinstance(e, AbstractTape)}
 
 
-def _cond(forward, node):
+def _cond(forward: Forward, node: Any) -> None:
     """(out, dout) = cond(p, x, dx; jvp t, jvp f)"""
     pred, *operands = node.args
     elements = node.abstract.elements
@@ -233,7 +236,7 @@ def _cond(forward, node):
     forward.set_results(node, made, results, both)
 
 
-def _while(forward, node):
+def _while(forward: Forward, node: Any) -> None:
     """(s, ds) = while_loop(s, ds, w, dw; c, jvp b)"""
     n, elements = len(node.args) - node.attrs["invariants"], node.abstract.elements
     positions = frozenset(i for i, x in enumerate(node.args) if forward.part(x) is not None)
@@ -270,7 +273,7 @@ def _while(forward, node):
     forward.set_results(node, made, state, reaches)
 
 
-def _call(forward, node):
+def _call(forward: Forward, node: Any) -> None:
     """(out, dout) = call(x, dx; jvp g)"""
     graph, elements = node.attrs["graph"], node.abstract.elements
     wrt = tuple(i for i, x in enumerate(node.args) if forward.part(x) is not None)
@@ -286,7 +289,7 @@ def _call(forward, node):
     forward.set_results(node, made, results, made[len(elements) + len(results):] if known else [UNKNOWN] * len(results))
 
 
-def _segment(forward, node):
+def _segment(forward: Forward, node: Any) -> None:
     """(recording, out, dout) = segment(dx, x; jvp f), also where x has no tangent: it may read what another has kept."""
     if not node.attrs["keeps"]:
         forward.keep(node)
@@ -301,7 +304,7 @@ def _segment(forward, node):
     forward.set_results(node, made[1:], results, [UNKNOWN] * len(results))
 
 
-def _custom(forward, node):
+def _custom(forward: Forward, node: Any) -> None:
     """The user's bprop, transposed."""
     outs, reach = forward.keep(node), either([forward.reach(a) for a in node.args if forward.part(a) is not None])
     tangents = transposed(forward, node.attrs["bprop"], [forward.value(a) for a in node.args],
@@ -311,7 +314,7 @@ def _custom(forward, node):
             forward.tangents[node, i] = Part(tangent, reach, exact=False)
 
 
-def _push(forward, node):
+def _push(forward: Forward, node: Any) -> None:
     """dtape = tape_push(dtape, *dvalues, *booleans)"""
     tape, *values = node.args
     floats = [v for v in values if is_smooth(v.abstract)]
@@ -320,7 +323,7 @@ def _push(forward, node):
         forward.tangent(tape), *[forward.tangent_or_zeros(x) for x in floats], *on_tape([forward.reach(x) for x in floats])))
 
 
-def _pop(forward, node):
+def _pop(forward: Forward, node: Any) -> None:
     """dtape, *dvalues, *booleans = tape_pop(dtape)"""
     forward.keep(node)
     _, *numbers = [i for i, e in enumerate(node.abstract.elements) if is_smooth(e)]

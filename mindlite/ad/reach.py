@@ -11,17 +11,20 @@ branches, loops and calls, and at the parameters; in between nobody looks. Strai
 
 This is activity analysis (Hascoet, Naumann & Pascual 2005) carried on at run time, where the static one ends.
 """
+from __future__ import annotations
+
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import ValueNode
 from ..ops.logic import flowing
-from .. import ops
 
+Reach = Any                                  # True, False, UNKNOWN, FLAGGED or a boolean of the graph
 FLAG = AbstractTensor(dt.bool_, ())
 ON_TAPE = AbstractTensor(dt.bool_, (1,))     # with an axis, it may differ between the elements of a batch
 UNKNOWN = None               # it may arrive or not, and nothing says so: what Python code hands on
@@ -38,14 +41,14 @@ class Part(NamedTuple):
     reach: Any = True
     exact: bool = True
 
-    def annulled(self):
+    def annulled(self) -> Any:
         """The value, exactly zero where it does not arrive."""
         if self.exact or self.reach is True or self.reach is UNKNOWN:
             return self.value
         return flowing(self.reach, self.value)
 
 
-def either(reaches):
+def either(reaches: Any) -> Reach:
     """Whether something arrives of which these say whether its pieces do."""
     reaches = list(dict.fromkeys(reaches))
     if any(reach is True for reach in reaches):
@@ -53,7 +56,7 @@ def either(reaches):
     return UNKNOWN if any(reach is UNKNOWN for reach in reaches) else reduce(ops.logical_or, reaches)
 
 
-def joined(parts):
+def joined(parts: Any) -> Part:
     """One part for several of the same value."""
     if len(parts) == 1:
         return parts[0]
@@ -62,29 +65,29 @@ def joined(parts):
     return Part(reduce(ops.add, values), reach, all(part.exact or part.reach is not reach for part in parts))
 
 
-def is_flag(reach):
+def is_flag(reach: Reach) -> bool:
     """True for a reach that is a boolean of the graph."""
     return reach not in (True, False, UNKNOWN)
 
 
-def flag_of(reach):
+def flag_of(reach: Reach) -> Any:
     """The boolean for a reach: False is one too, for what never arrives; UNKNOWN counts as arriving."""
     return reach if is_flag(reach) else np.bool_(reach is not False)
 
 
-def flagged(reaches):
+def flagged(reaches: Any) -> list[Reach]:
     """For a graph below, what it has to know of these: a boolean is handed to it, for what does not arrive (yet) too."""
     return [reach if reach is True or reach is UNKNOWN else FLAGGED for reach in reaches]
 
 
-def of_both(true, false):
+def of_both(true: Reach, false: Reach) -> Reach:
     """Whether what comes out of either side of a branch arrives; FLAGGED: the sides say so."""
     if true is false and true in (True, False):
         return true
     return UNKNOWN if true is UNKNOWN or false is UNKNOWN else FLAGGED
 
 
-def after_iterations(given, iteration):
+def after_iterations(given: Any, iteration: Any) -> tuple[Any, list]:
     """(iteration(reaches), reaches): the derivative of a loop's body, and what reaches each iteration: True, UNKNOWN or
     FLAGGED. A fixpoint, as what an iteration hands on (the `reaches` of the derivative) is what the next one is given.
 
@@ -100,17 +103,17 @@ def after_iterations(given, iteration):
         reaches = handed
 
 
-def on_tape(reaches):
+def on_tape(reaches: Any) -> list:
     """Reaches as what stands on a tape beside the values; ON_TAPE is their type."""
     return [ops.reshape(flag_of(reach), shape=ON_TAPE.shape) for reach in reaches]
 
 
-def from_tape(flags):
+def from_tape(flags: Any) -> list:
     """What `on_tape` has put there."""
     return [ops.reshape(flag, shape=()) for flag in flags]
 
 
-def keeps_zeros(gradient, douts, nodes):
+def keeps_zeros(gradient: Any, douts: Any, nodes: Any) -> bool:
     """True if `gradient`, made by these nodes, is exactly zero where `douts` are: no float of the forward graph is in it."""
     inside = set(nodes)
     scaled: set = set()
@@ -120,7 +123,7 @@ def keeps_zeros(gradient, douts, nodes):
     return not _scales(gradient, douts, inside, scaled)
 
 
-def _scales(x, douts, inside, scaled):
+def _scales(x: Any, douts: Any, inside: Any, scaled: Any) -> bool:
     """True if a product with x may not be zero where the cotangents are."""
     if x in inside:
         return x in scaled
@@ -129,7 +132,7 @@ def _scales(x, douts, inside, scaled):
     return is_float(x.abstract) and not any(x is dout for dout in douts)
 
 
-def is_float(abstract):
+def is_float(abstract: Any) -> bool:
     """True for what can be infinite; False for integers and booleans."""
     if isinstance(abstract, AbstractTensor):
         return abstract.dtype.kind not in "uib"

@@ -13,15 +13,23 @@ The number of iterations is not known before they have run, so the segments grow
 iterations there are m segments with m (m + 1) / 2 >= n, and the last one is as long as there are segments: 2 sqrt(2 n) states
 are kept at most, for one more run of the loop (Griewank & Walther 2000 where n is known; Chen et al. 2016: sqrt(n)).
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import numpy as np
 
+from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import tape_pop, tape_push, while_loop
+from ..mindir.graph import FuncGraph
 from ..mindir.inline import has_effect, inline
-from .. import ops
 from ..ops.basic import scalar_to_tensor
+
+if TYPE_CHECKING:
+    from .reverse import Reverse
 
 TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 
@@ -29,11 +37,11 @@ TAPE, COUNT = AbstractTape(), AbstractTensor(dt.int64, ())
 class Segments:
     """What is left in sweep.parts for a loop that is run again, segment by segment. body: the Reverse of its body."""
 
-    def __init__(self, body):
+    def __init__(self, body: Any) -> None:
         self.body = body
 
 
-def refusal(sweep, node, body):
+def refusal(sweep: Reverse, node: Any, body: Any) -> str | None:
     """Why a loop cannot be run again, None if it can."""
     if has_effect(node):
         return "it has an effect at each iteration"
@@ -45,7 +53,7 @@ def refusal(sweep, node, body):
     return None
 
 
-def _counted(target, going, count, limit):
+def _counted(target: FuncGraph, going: Any, count: Any, limit: Any) -> Any:
     """The condition of a segment: `going` (None: always) and count < limit."""
     within = ops.less(count, limit)
     if going is None:
@@ -57,7 +65,7 @@ def _counted(target, going, count, limit):
     return ops.logical_and(going, within)
 
 
-def forward_segments(node, args, tape):
+def forward_segments(node: Any, args: Any, tape: Any) -> Any:
     """(tape, j, s) = while_loop(tape, 0, s, w; c, segment)"""
     test, step = node.attrs["cond"], node.attrs["body"]
     n, (kinds, names) = len(node.args) - node.attrs["invariants"], _signature(step)
@@ -86,7 +94,7 @@ def forward_segments(node, args, tape):
                   abstract=AbstractTuple((TAPE, COUNT, *node.abstract.elements)))
 
 
-def reverse_segments(node, body, loop, count, given):
+def reverse_segments(node: Any, body: Any, loop: Any, count: Any, given: Any) -> Any:
     """The body of the reverse loop over segments: (target, tape, j, *dstate and sums, *w) -> (tape, j - 1, ..).
 
     loop : (cond, body) of the ordinary reverse loop, whose state is tape, count and `count` cotangents
@@ -119,5 +127,5 @@ def reverse_segments(node, body, loop, count, given):
     return behind
 
 
-def _signature(graph):
+def _signature(graph: FuncGraph) -> tuple[list, list]:
     return [p.abstract for p in graph.parameters], [p.name for p in graph.parameters]

@@ -14,22 +14,26 @@ piece of straight-line code and nothing is pushed: `vjp.py` puts them together.
 The reverse is written first. Where a rule reads a value of the forward graph a *hole* stands for it; the holes that are
 left after dead code is dropped are what has to be saved, so a value of which only the shape matters is not kept.
 """
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ops
 from ..common import dtype as dt
-from ..common.errors import GradientError, InternalError
 from ..common.dim import Dim
+from ..common.errors import GradientError, InternalError
 from ..common.location import NOWHERE, Origin
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
 from ..mindir.control import gate, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
-from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
-from .. import ops
 from ..ops.creation import of_type
-from .activity import active_nodes, expand_composites, is_differentiable, is_integer, result_of
+from .activity import Positions, active_nodes, expand_composites, is_differentiable, is_integer, result_of
 from .control import FORWARD, PARTS, REVERSE
-from .reach import FLAG, FLAGGED, Part, either, flag_of, joined, keeps_zeros
+from .reach import FLAG, FLAGGED, Part, Reach, either, flag_of, joined, keeps_zeros
 from .symbols import Sizes
 
 
@@ -49,8 +53,8 @@ class Reverse:
     backward : ◀graph(tape, *given, *douts, *booleans) -> (tape, *gradients, *booleans); filled by `finish_backward`
     """
 
-    def __init__(self, graph, wrt, seeds, calls, parent=None, top=False, operands=(), reaches=None,
-                 changing=frozenset()):
+    def __init__(self, graph: FuncGraph, wrt: Positions, seeds: Any, calls: dict, parent: Any = None, top: Any = False,
+                 operands: Any = (), reaches: Any = None, changing: Any = frozenset()) -> None:
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
         self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
@@ -60,11 +64,14 @@ class Reverse:
         self.active = active_nodes(self.graph, self.wrt)
         self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top, operands, changing)
         self.back = FuncGraph(self.backward.name, graph.origin)      # the reverse with holes
-        self.holes, self.cotangents, self.parts = {}, {}, {}
-        self.gated = {}                                  # {port: what its gate has left for it}
+        self.holes: dict = {}
+        self.cotangents: dict = {}
+        self.parts: dict = {}
+        self.gated: dict = {}                            # {port: what its gate has left for it}
         self.instead = {result_of(node.args[0]): node for node in self.graph.nodes
                         if node.fn is gate and node.attrs["whole"]}      # {key: the gate that is read for it}
-        self.tape = self.start = Parameter(self.back, "tape", AbstractTape())
+        self.start = Parameter(self.back, "tape", AbstractTape())
+        self.tape: AnfNode = self.start
         outputs = [self.graph.outputs[i] for i in self.seeds]
         reaches = [True] * len(outputs) if reaches is None else reaches
         self.douts = [Parameter(self.back, f"d{i}", self.sizes.renamed(node.abstract))
@@ -86,7 +93,7 @@ class Reverse:
         if top or parent is None:
             self.close(range(0 if top else len(self.reaches)))
 
-    def close(self, flagged):
+    def close(self, flagged: Any) -> None:
         """Give the reverse its results: the gradients, and for those numbered in `flagged` whether they arrive."""
         self.back.set_outputs([self.tape, *self.gradients, *[self.builder.lift(flag_of(self.reaches[k])) for k in flagged]],
                               make_tuple)
@@ -99,7 +106,7 @@ class Reverse:
 
     # ------------------------------------------------------------ what rules and control flow ask for
 
-    def value(self, node, part=None):
+    def value(self, node: Any, part: Any = None) -> Any:
         """The value of a forward node in the reverse graph. part: which result of it, or a name given by `FORWARD`."""
         if isinstance(node, ValueNode):
             return constant(self.sizes.renamed(node.value)) if isinstance(node.value, Dim) else node
@@ -117,7 +124,7 @@ class Reverse:
             self.holes[node, part] = Parameter(self.back, name_of(node, part), abstract, node.origin)
         return self.holes[node, part]
 
-    def add(self, node, cotangent, reach=True, exact=False):
+    def add(self, node: Any, cotangent: Any, reach: Reach = True, exact: bool = False) -> None:
         """Add to the cotangent of a forward node; nodes that are not active take none. reach, exact: as `reach.Part` has them."""
         if node not in self.active or cotangent is None:
             return
@@ -128,7 +135,7 @@ class Reverse:
                 return
         parts.append(Part(cotangent, reach, exact))
 
-    def part(self, node, index=None):
+    def part(self, node: Any, index: Any = None) -> Part | None:
         """The cotangent of a forward node (or of its result `index`) and whether it arrives; None where nothing does."""
         key = result_of(node) if index is None else (node, index)
         parts = self.cotangents.get(key)
@@ -137,7 +144,7 @@ class Reverse:
         self.cotangents[key] = [joined(parts)]
         return self.cotangents[key][0]
 
-    def cotangent(self, node, index=None):
+    def cotangent(self, node: Any, index: Any = None) -> Any:
         """The cotangent of a forward node (or of its result `index`), None where nothing has flowed; exactly zero where data
         decides that nothing arrives."""
         part = self.part(node, index)
@@ -148,27 +155,28 @@ class Reverse:
             self.cotangents[result_of(node) if index is None else (node, index)] = [part]
         return part.value
 
-    def reach(self, node, index=None):
+    def reach(self, node: Any, index: Any = None) -> Reach:
         """Whether a cotangent of a node (of its result `index`) arrives: True, UNKNOWN, a boolean, False."""
         part = self.part(node, index)
         return False if part is None else part.reach
 
-    def zeros(self, abstract):
+    def zeros(self, abstract: Any) -> Any:
         """The zero cotangent of a value of this (forward) abstract."""
         return self.builder.lift(of_type(self.sizes.renamed(abstract)))
 
-    def cotangent_or_zeros(self, node, index=None):
+    def cotangent_or_zeros(self, node: Any, index: Any = None) -> Any:
         """The cotangent, zeros where nothing has flowed."""
         found = self.cotangent(node, index)
         if found is not None:
             return found
         return self.zeros(node.abstract if index is None else node.abstract.elements[index])
 
-    def below(self, graph, wrt, seeds, operands, reaches, changing=frozenset()):
+    def below(self, graph: FuncGraph, wrt: Positions, seeds: Any, operands: Any, reaches: Any,
+              changing: Any = frozenset()) -> Reverse:
         """The Reverse of a graph that a control node of this one holds, and calls with these operands; to be closed."""
         return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, reaches=reaches, changing=changing)
 
-    def called(self, graph, wrt, seeds):
+    def called(self, graph: FuncGraph, wrt: Positions, seeds: Any) -> Reverse:
         """The Reverse of a graph that is called: made once, with a boolean for every seed and every gradient. In a recursion
         its forward and backward are empty still."""
         found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
@@ -178,13 +186,13 @@ class Reverse:
             found.finish_forward()
         return found
 
-    def tape_after(self, node):
+    def tape_after(self, node: Any) -> Any:
         """The tape as the forward part of `node` left it: threaded below control flow, one for each node at the top."""
         return self.value(node, "tape") if self.top else self.tape
 
     # ------------------------------------------------------------ the sweep
 
-    def _reverse(self, node):
+    def _reverse(self, node: Any) -> None:
         if node.fn in (tuple_getitem, make_tuple):
             return                                       # `result_of` looks through them
         if node.fn in REVERSE:
@@ -218,7 +226,7 @@ class Reverse:
                 whole = reach is True or exact and keeps_zeros(gradient, douts, self.back.nodes[start:])
                 self.add(arg, gradient, reach, whole)
 
-    def _checked(self, node, arg, gradient):
+    def _checked(self, node: Any, arg: Any, gradient: Any) -> Any:
         wanted = self.sizes.renamed(arg.abstract)
         if is_integer(wanted) and isinstance(gradient.abstract, AbstractTensor):
             gradient = self.builder.lift(ops.cast(gradient, dtype=wanted.dtype))
@@ -231,7 +239,7 @@ class Reverse:
 
     # ------------------------------------------------------------ putting the halves together
 
-    def emit_forward(self, target, env, tape):
+    def emit_forward(self, target: FuncGraph, env: Any, tape: Any) -> Any:
         """Append the forward nodes to `target`, env holding its parameters; returns the tape at the end.
 
         At the top (tape None) control nodes get tapes of their own. env then gives every node and part.
@@ -254,7 +262,7 @@ class Reverse:
                 target.nodes.append(env[node])
         return tape
 
-    def fill(self, target, env):
+    def fill(self, target: FuncGraph, env: Any) -> dict:
         """{hole: the node in `target` that it stands for}; env is what emit_forward left."""
         def read(node, part):
             if part is None or (node, part) in env:
@@ -267,11 +275,11 @@ class Reverse:
             return env[node, part]
         return {hole: read(*key) for key, hole in self.holes.items()}
 
-    def given(self):
+    def given(self) -> list[int]:
         """The numbers of the parameters whose values the reverse reads."""
         return [i for i, p in enumerate(self.graph.parameters) if (p, None) in self.holes]
 
-    def finish_backward(self, given):
+    def finish_backward(self, given: Any) -> None:
         """Fill `backward`; the parameters numbered in `given` are handed to it, other values come from the tape."""
         target = self.backward
         handed = {(self.graph.parameters[i], None): None for i in given}
@@ -296,11 +304,11 @@ class Reverse:
         target.set_outputs(inline(target, self.back, list(env.values())), make_tuple)
         drop_dead_nodes(target, tapes=True)
 
-    def finish_forward(self):
+    def finish_forward(self) -> None:
         """Fill `forward`; to be called after finish_backward."""
         target = self.forward
         tape = target.add_parameter("tape", AbstractTape())
-        env = {p: target.add_parameter(p.name, p.abstract, p.origin) for p in self.graph.parameters}
+        env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin) for p in self.graph.parameters}
         tape = self.emit_forward(target, env, tape)
         filled = self.fill(target, env)
         with building(target, self.forward.origin, by="grad"):
@@ -314,7 +322,7 @@ class Reverse:
 _PARTS = {"tape": AbstractTape(), "count": AbstractTensor(dt.int64, ()), "recording": AbstractAny()}
 
 
-def name_of(node, part):
+def name_of(node: Any, part: Any) -> str:
     """A name to read for the hole of a value."""
     name = node.name if isinstance(node, Parameter) else node.fn.name
     return name if part is None else f"{name}_{part}"

@@ -4,12 +4,17 @@
 
 The reverse graph therefore renames such a symbol, and pops its value before the values whose shapes use it.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.dim import Dim, Symbol, substitute, symbols_of
-from ..mindir.abstract import AbstractTensor, map_dims, symbols_of_abstract
+from ..mindir.abstract import AbstractTensor, Abstract, map_dims, symbols_of_abstract
 from ..mindir.control import undefined
+from ..mindir.graph import FuncGraph
 
 
-def changing_sizes(body):
+def changing_sizes(body: Any) -> frozenset[Symbol]:
     """The Symbols of a loop's body whose value changes from iteration to iteration: the size of a parameter is a Symbol, and
     the next one's is another size. A state that has no value before the loop has such a Symbol outside of it, too."""
     found = set()
@@ -19,7 +24,7 @@ def changing_sizes(body):
     return frozenset(found)
 
 
-def symbols_kept(before, after):
+def symbols_kept(before: Any, after: Any) -> set[Symbol]:
     """The Symbols of the sizes that are the same in both abstracts."""
     if not isinstance(before, AbstractTensor) or not isinstance(after, AbstractTensor):
         return set()
@@ -33,15 +38,16 @@ class Sizes:
     top: the graph's symbols are known everywhere below and keep their names.
     """
 
-    def __init__(self, graph, parent, top, given=(), changing=frozenset()):
-        self.parent, self.fresh = parent, {}
+    def __init__(self, graph: FuncGraph, parent: Any, top: Any, given: Any = (), changing: Any = frozenset()) -> None:
+        self.parent = parent
+        self.fresh: dict = {}
         self.changing = changing                             # under the same name the graph around has the size after the loop
         outside = frozenset(s for node in given for s in symbols_of_abstract(node.abstract)) - changing
         self.defined = frozenset() if top else frozenset(
             s for node in graph.parameters + graph.nodes if getattr(node, "fn", None) is not undefined
             for s in symbols_of_abstract(node.abstract)) - outside                  # no size of undefined is a value
 
-    def rename(self, symbol):
+    def rename(self, symbol: Symbol) -> Symbol:
         """The symbol of the reverse graph that has the value of `symbol`."""
         if self.parent is not None and symbol not in self.changing and (symbol not in self.defined or self.parent.owns(symbol)):
             return self.parent.rename(symbol)
@@ -51,18 +57,18 @@ class Sizes:
             self.fresh[symbol] = Symbol(f"{symbol.name}'", *symbol.bounds())
         return self.fresh[symbol]
 
-    def owns(self, symbol):
+    def owns(self, symbol: Symbol) -> bool:
         """True if this graph or one around it gives `symbol` its value."""
         return symbol in self.defined or (self.parent is not None and self.parent.owns(symbol))
 
-    def renamed(self, value):
+    def renamed(self, value: Any) -> Any:
         """An abstract, or an attribute, with the Dims in it renamed."""
         def rename(size):
             names = {s: self.rename(s) for s in symbols_of(size)}
             return substitute(size, {old: new.dim for old, new in names.items() if new is not old})
         return map_dims(rename, value)
 
-    def opened(self, abstract):
+    def opened(self, abstract: Any) -> Abstract:
         """A (renamed) abstract with new symbols for sizes that use own ones: a parameter, before anything is popped."""
         if not isinstance(abstract, AbstractTensor):
             return abstract

@@ -7,6 +7,10 @@
 The forward nodes are copied, the bprop rules run behind them in reverse order: straight-line code becomes
 straight-line code. `reverse.py` says how, `control.py` what becomes of branches, loops and recursion.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..common.dim import Symbol, symbols_of
 from ..common.errors import GradientError, ShapeError
 from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
@@ -17,11 +21,11 @@ from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import inline
 from ..ops.basic import reshape
 from ..ops.scalar import scalar_compare
-from .activity import is_differentiable
+from .activity import Positions, is_differentiable
 from .reverse import Reverse
 
 
-def vjp_graph(graph, wrt, seeds):
+def vjp_graph(graph: FuncGraph, wrt: Positions, seeds: Any) -> FuncGraph:
     """The graph (*parameters, *cotangents) -> (*outputs, *gradients).
 
     wrt    : numbers of the parameters that are differentiated; a gradient has its parameter's type, and is zero where
@@ -42,7 +46,7 @@ def vjp_graph(graph, wrt, seeds):
     return graph.transforms[key]
 
 
-def _join(graph, reverse):
+def _join(graph: FuncGraph, reverse: Any) -> FuncGraph:
     """Forward and reverse of a graph, one behind the other."""
     target = FuncGraph(f"grad {graph.name}", graph.origin)
     env = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in reverse.graph.parameters}
@@ -61,7 +65,7 @@ def _join(graph, reverse):
     return target
 
 
-def _opened(abstract, given):
+def _opened(abstract: Any, given: Any) -> AbstractTensor:
     """The type of a cotangent that comes in: a size that the function itself makes, which `given` do not have, has a symbol
     of its own there, as the cotangent is there before it."""
     known = {symbol for node in given for symbol in symbols_of_abstract(node.abstract)}
@@ -69,7 +73,7 @@ def _opened(abstract, given):
                                                  for size in abstract.shape]))
 
 
-def _fitted(target, dout, shape):
+def _fitted(target: FuncGraph, dout: Any, shape: Any) -> Any:
     """A cotangent with the sizes that the function has made: nothing reads it before they are known to be its own."""
     for have, want in zip(dout.abstract.shape, shape):
         if have != want:
@@ -78,11 +82,11 @@ def _fitted(target, dout, shape):
     return reshape(dout, shape=shape)
 
 
-def _of_another_shape():
+def _of_another_shape() -> ShapeError:
     return ShapeError("a cotangent has another shape than its result")
 
 
-def _without_tape(back):
+def _without_tape(back: FuncGraph) -> FuncGraph:
     """The reverse graph's gradients only: at the top every tape ends where it began."""
     back.set_outputs(back.outputs[1:], make_tuple)
     return back

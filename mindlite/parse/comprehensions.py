@@ -5,17 +5,26 @@
     sum(f(x) for x in xs)          sum([f(x) for x in xs])
     iter(f(x) for x in xs)         a call of a generator function: def f(xs): for x in xs: yield f(x)
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import gast
 
+from ..common.annotations import Function
 from ..mindir import syntax
+from ..mindir.graph import AnfNode
 from .expressions import call, suspend
 from .interpret import interpret_call, looks_at_frame
 from .loops import iterate
 from .scope import SEARCHES, Variable
 from .targets import store
 
+if TYPE_CHECKING:
+    from .parse import Parser
 
-def _display(make, add, parts):
+
+def _display(make: Any, add: Any, parts: Any) -> Function:
     """The rule of a comprehension that fills a new list, set or dict: add(made, *its parts) for each item."""
     def rule(p, node):
         made = p.add(make, node=node, **({} if make is syntax.make_dict else {"stars": ()}))
@@ -27,7 +36,7 @@ def _display(make, add, parts):
 list_comprehension = _display(syntax.make_list, syntax.list_append, ["elt"])
 
 
-def generator(p, node):
+def generator(p: Parser, node: gast.AST) -> AnfNode:
     """A list if its only user takes all items at once (`scope.py` knows), else a generator."""
     if p.names.scopes[node].kind == "comprehension":
         return list_comprehension(p, node)
@@ -37,13 +46,13 @@ def generator(p, node):
     return p.add(syntax.call, function, first, node=node, layout=("",))
 
 
-def yield_from(p, node):
+def yield_from(p: Parser, node: gast.AST) -> AnfNode:
     """yield from values: for value in values: yield value; its value is what they return in the end"""
     iterator = iterate(p, p.evaluate(node.value), node, lambda item: suspend(p, node, item, delegates=True))
     return p.add(syntax.iter_returned, iterator, node=node)
 
 
-def call_or_search(p, node):
+def call_or_search(p: Parser, node: gast.AST) -> AnfNode:
     """any(x for ...) and all(x for ...) are loops, locals() and its like run in Python, all else is a call."""
     word = getattr(node.func, "id", None)
     if looks_at_frame(p, node):
@@ -52,7 +61,7 @@ def call_or_search(p, node):
     return search(p, eager[0], word, SEARCHES[word]) if eager and word in SEARCHES else call(p, node)
 
 
-def search(p, node, word, truth):
+def search(p: Parser, node: gast.AST, word: str, truth: bool) -> AnfNode:
     """Is there an item that is `truth`? Stops at the first."""
     result, loop = Variable(word, "local"), len(p.loops)
 
@@ -66,7 +75,7 @@ def search(p, node, word, truth):
     return p.ssa.read(p.block, result)
 
 
-def _comprehension(p, node, one, breaks=False):
+def _comprehension(p: Parser, node: gast.AST, one: Function, breaks: bool = False) -> None:
     """The loops of a comprehension around what `one()` writes, which may break out of the outermost if `breaks`."""
     first = p.evaluate(node.generators[0].iter)              # in the scope around
     outer, p.scope = p.scope, p.names.scopes[node]
@@ -76,7 +85,7 @@ def _comprehension(p, node, one, breaks=False):
     p.scope = outer
 
 
-def loops(p, node, first, one, breaks=False):
+def loops(p: Parser, node: gast.AST, first: AnfNode, one: Function, breaks: bool = False) -> None:
     """The loops of a comprehension or generator expression."""
     def nest(number, iterable):
         if number == len(node.generators):

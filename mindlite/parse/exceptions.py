@@ -11,15 +11,23 @@ The part ends where one of its blocks jumps to one of `exits`. What `finally` ho
 after it. `with` is a try whose way out calls __exit__ (PEP 343). A variable that is assigned in such a part and used
 elsewhere lives in a cell (`scope.py`), since an exception may come before or after the assignment.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import gast
 
+from ..common.annotations import Function
 from ..common.records import dataclass
 from ..mindir import syntax
+from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
 from .targets import store
+
+if TYPE_CHECKING:
+    from .parse import Parser
 
 
 @dataclass
@@ -36,7 +44,7 @@ class Part:
     exits: list = field(default_factory=list)
 
 
-def leave(p, depth, node):
+def leave(p: Parser, depth: int, node: gast.AST) -> None:
     """Go on outside of all but `depth` parts, after what has to be done on the way out of each."""
     parts, loops = p.parts, p.loops
     while len(p.parts) > depth and p.block is not None:
@@ -51,13 +59,13 @@ def leave(p, depth, node):
     p.parts, p.loops = parts, loops
 
 
-def leave_by_return(p, node):
+def leave_by_return(p: Parser, node: gast.AST) -> None:
     """Do what `finally` and `with` have to do before a return; the present block is None if they leave otherwise."""
     if any(part.final is not None for part in p.parts):
         leave(p, 0, node)
 
 
-def protect(p, node, body, handle, final=None, orelse=()):
+def protect(p: Parser, node: gast.AST, body: Any, handle: Function, final: Any = None, orelse: Sequence[gast.AST] = ()) -> None:
     """Write body() as the body of a `try`, `orelse` behind it and handle(exception) as its handler."""
     here, depth = p.block, len(p.parts)
     first, caught = [p.new_block(name, [here], node) for name in ("try", "except")]
@@ -81,13 +89,13 @@ def protect(p, node, body, handle, final=None, orelse=()):
     p.join("after_try", ends, node, here.output)
 
 
-def raise_again(p, exception, node):
+def raise_again(p: Parser, exception: AnfNode, node: gast.AST) -> None:
     """The exception goes on."""
     if p.block is not None:
         p.end(syntax.raise_, exception, node=node, again=True)
 
 
-def try_(p, node):
+def try_(p: Parser, node: gast.AST) -> None:
     """try: body except: .. else: .. finally: .."""
     def body():
         if node.handlers:
@@ -107,7 +115,7 @@ def try_(p, node):
         body()
 
 
-def _handlers(p, node, exception):
+def _handlers(p: Parser, node: gast.AST, exception: AnfNode) -> None:
     """except A as a: .. except B: ..: the first that catches it; else it goes on."""
     ends, part = [], p.parts[-1]
     for handler in node.handlers:
@@ -134,12 +142,12 @@ def _handlers(p, node, exception):
     p.join("handled", ends, node)
 
 
-def with_(p, node):
+def with_(p: Parser, node: gast.AST) -> None:
     """with a as b, c as d: body"""
     _with(p, node, node.items)
 
 
-def _with(p, node, items):
+def _with(p: Parser, node: gast.AST, items: list) -> None:
     if not items:
         p.execute(node.body)
         return

@@ -3,11 +3,20 @@
 Operands are evaluated from left to right, as Python does. `and`, `or`, `a if c else b` and chained comparisons
 branch; the value where the branches meet is a variable that no program can name.
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import gast
 
+from ..common.annotations import Function
 from ..mindir import syntax
+from ..mindir.graph import AnfNode
 from .interpret import interpret_lambda
 from .scope import Variable
+
+if TYPE_CHECKING:
+    from .parse import Parser
 
 EXPRESSIONS: dict = {}
 
@@ -19,7 +28,7 @@ COMPARE = {gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: 
            gast.IsNot: "is not", gast.In: "in", gast.NotIn: "not in"}
 
 
-def expression(*types):
+def expression(*types: type) -> Function:
     """Register the rule of these tree nodes."""
     def register(rule):
         EXPRESSIONS.update(dict.fromkeys(types, rule))
@@ -36,14 +45,14 @@ EXPRESSIONS.update({
 
 
 @expression(gast.Subscript)
-def subscript(p, node):
+def subscript(p: Parser, node: gast.AST) -> AnfNode:
     """x[i]"""
     value = p.evaluate(node.value)
     return p.add(syntax.load_item, value, p.evaluate(node.slice), node=node)
 
 
 @expression(gast.Slice)
-def slice_(p, node):
+def slice_(p: Parser, node: gast.AST) -> AnfNode:
     """a:b:c in an index"""
     parts = [p.constant(None, node) if part is None else p.evaluate(part)
              for part in (node.lower, node.upper, node.step)]
@@ -51,7 +60,7 @@ def slice_(p, node):
 
 
 @expression(gast.UnaryOp)
-def unary(p, node):
+def unary(p: Parser, node: gast.AST) -> AnfNode:
     """-x; the negative of a literal number is a literal"""
     value = p.evaluate(node.operand)
     if isinstance(node.op, gast.USub) and isinstance(node.operand, gast.Constant) \
@@ -61,14 +70,14 @@ def unary(p, node):
 
 
 @expression(gast.BinOp)
-def binary(p, node):
+def binary(p: Parser, node: gast.AST) -> AnfNode:
     """a + b"""
     left = p.evaluate(node.left)
     return p.add(syntax.binary, left, p.evaluate(node.right), node=node, op=BINARY[type(node.op)])
 
 
 @expression(gast.Compare)
-def compare(p, node):
+def compare(p: Parser, node: gast.AST) -> AnfNode:
     """a < b <= c: b is evaluated once, and c only if a < b"""
     left, temporary, ends = p.evaluate(node.left), Variable("compared", "local"), []
     for number, (op, right) in enumerate(zip(node.ops, node.comparators)):
@@ -81,7 +90,7 @@ def compare(p, node):
 
 
 @expression(gast.BoolOp)
-def bool_op(p, node):
+def bool_op(p: Parser, node: gast.AST) -> AnfNode:
     """a and b: b is evaluated only if a is true; the value is the last one evaluated"""
     stops_at, ends = isinstance(node.op, gast.Or), []
     temporary = Variable("or" if stops_at else "and", "local")
@@ -90,7 +99,7 @@ def bool_op(p, node):
     return _meet(p, p.evaluate(node.values[-1]), temporary, ends, node)
 
 
-def _leave_if(p, value, truth, temporary, node):
+def _leave_if(p: Parser, value: AnfNode, truth: bool, temporary: Variable, node: gast.AST) -> tuple:
     """Go on where `value` is not `truth`; returns (the block where it is, the terminator)."""
     true, false, switch = p.switch(value, "true", "false", node)
     leave, p.block = (true, false) if truth else (false, true)
@@ -98,7 +107,7 @@ def _leave_if(p, value, truth, temporary, node):
     return leave, switch
 
 
-def _meet(p, value, temporary, ends, node):
+def _meet(p: Parser, value: AnfNode, temporary: Variable, ends: list, node: gast.AST) -> AnfNode:
     """All ends of a short circuit, from the last to the first: each switch has a join of its own."""
     for leave, switch in reversed(ends):
         p.ssa.write(p.block, temporary, value)
@@ -108,7 +117,7 @@ def _meet(p, value, temporary, ends, node):
 
 
 @expression(gast.IfExp)
-def if_expression(p, node):
+def if_expression(p: Parser, node: gast.AST) -> AnfNode:
     """a if c else b"""
     temporary, ends = Variable("if", "local"), []
     true, false, switch = p.switch(p.evaluate(node.test), "true", "false", node.test)
@@ -122,14 +131,14 @@ def if_expression(p, node):
 
 
 @expression(gast.NamedExpr)
-def walrus(p, node):
+def walrus(p: Parser, node: gast.AST) -> AnfNode:
     """(x := value)"""
     value = p.evaluate(node.value)
     p.write(node.target.id, value, node)
     return value
 
 
-def call(p, node):
+def call(p: Parser, node: gast.AST) -> AnfNode:
     """f(a, *b, c=d, **e); super() is given its two arguments"""
     fn = p.evaluate(node.func)
     args, layout = [], []
@@ -146,7 +155,7 @@ def call(p, node):
     return p.add(syntax.call, fn, *args, node=node, layout=tuple(layout))
 
 
-def _display(primitive):
+def _display(primitive: Any) -> Function:
     def rule(p, node):
         stars = tuple(i for i, element in enumerate(node.elts) if isinstance(element, gast.Starred))
         values = p.evaluate_all([e.value if isinstance(e, gast.Starred) else e for e in node.elts])
@@ -160,7 +169,7 @@ expression(gast.Set)(_display(syntax.make_set))
 
 
 @expression(gast.Dict)
-def dict_(p, node):
+def dict_(p: Parser, node: gast.AST) -> AnfNode:
     """{a: b, **c}"""
     args = []
     for key, value in zip(node.keys, node.values):
@@ -170,7 +179,7 @@ def dict_(p, node):
 
 
 @expression(gast.FormattedValue)
-def formatted(p, node):
+def formatted(p: Parser, node: gast.AST) -> AnfNode:
     """{value!r:spec} in an f-string"""
     value = p.evaluate(node.value)
     spec = p.constant("", node) if node.format_spec is None else p.evaluate(node.format_spec)
@@ -178,7 +187,7 @@ def formatted(p, node):
     return p.add(syntax.format_value, value, spec, node=node, conversion=conversion)
 
 
-def make_function(p, node, name):
+def make_function(p: Parser, node: gast.AST, name: str) -> AnfNode:
     """The function that a def or lambda makes: defaults now, the body as a graph."""
     defaults = p.evaluate_all([d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None])
     graph = p.inner(node, name)
@@ -186,7 +195,7 @@ def make_function(p, node, name):
 
 
 @expression(gast.Lambda)
-def lambda_(p, node):
+def lambda_(p: Parser, node: gast.AST) -> AnfNode:
     """lambda x: ..."""
     for part in gast.walk(node.body):
         if isinstance(part, (gast.Yield, gast.YieldFrom, gast.Await)):
@@ -196,12 +205,12 @@ def lambda_(p, node):
 
 
 @expression(gast.Yield)
-def yield_(p, node):
+def yield_(p: Parser, node: gast.AST) -> AnfNode:
     """yield value"""
     return suspend(p, node, p.constant(None, node) if node.value is None else p.evaluate(node.value))
 
 
-def suspend(p, node, value, delegates=False):
+def suspend(p: Parser, node: gast.AST, value: AnfNode, delegates: bool = False) -> AnfNode:
     """Give `value` to who goes on with the generator; what is sent back."""
     resume = p.new_block("resumed", [p.block], node)
     parts = tuple([(part.terminator, part.handles) for part in p.parts])
@@ -211,6 +220,6 @@ def suspend(p, node, value, delegates=False):
 
 
 @expression(gast.Await)
-def await_(p, node):
+def await_(p: Parser, node: gast.AST) -> None:
     """Only a coroutine may wait, and such a function is not parsed."""
     raise p.error("a function that waits cannot become a graph", node)

@@ -5,14 +5,23 @@
 
 What the code of such a node is, and how it is run, is in `fallback/segment.py`.
 """
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TYPE_CHECKING
+
 import gast
 
+from ..fallback.segment import compile_segment
 from ..mindir import syntax
+from ..mindir.graph import AnfNode, CNode
 from .exceptions import leave_by_return
 from .loops import break_, continue_
-from .scope import FRAME
-from ..fallback.segment import compile_segment
+from .scope import FRAME, Variable
 from .targets import item
+
+if TYPE_CHECKING:
+    from .parse import Parser
 
 REASONS = {gast.AsyncWith: "with", gast.ClassDef: "class",
            gast.AsyncFunctionDef: "coroutine"}
@@ -21,7 +30,7 @@ if hasattr(gast, "TryStar"):                 # Python 3.11+
     REASONS[gast.TryStar] = "try"
 
 
-def interpret_statement(p, node, why=None):
+def interpret_statement(p: Parser, node: gast.AST, why: str | None = None) -> None:
     """What a graph cannot say runs in Python, with its variables handed in and out."""
     word = REASONS.get(type(node))
     if word is None and why is None:
@@ -49,7 +58,7 @@ def interpret_statement(p, node, why=None):
         p.block = stay
 
 
-def leave_statement(p, node, why):
+def leave_statement(p: Parser, node: gast.AST, why: str) -> None:
     """A statement that inference leaves to Python: of one that assigns, returns or drops a value, only the expression."""
     value = getattr(node, "value", None)
     simple = isinstance(node, (gast.Return, gast.Expr)) or isinstance(node, (gast.Assign, gast.AnnAssign)) and all(
@@ -64,7 +73,7 @@ def leave_statement(p, node, why):
         p.write(target.id, made, node)
 
 
-def why_left(p, node):
+def why_left(p: Parser, node: gast.AST) -> Any:
     """Why a statement is left to Python, or None: it is the n-th around a spot."""
     for (spot, n), why in p.left.items():
         if n != LAMBDA and statements_around(p, node, spot) == n + 1:
@@ -72,7 +81,7 @@ def why_left(p, node):
     return None
 
 
-def statements_around(p, node, spot):
+def statements_around(p: Parser, node: gast.AST, spot: tuple) -> int:
     """How many statements, `node` and those inside it, are around a spot; 0 if `node` is not."""
     here = p.source.location(node, p.name)
     if not (here.line, here.col) <= spot[1:3] or not spot[3:5] <= (here.end_line, here.end_col):
@@ -80,7 +89,7 @@ def statements_around(p, node, spot):
     return 1 + max([statements_around(p, inner, spot) for inner in _statements_in(node)], default=0)
 
 
-def _statements_in(node):
+def _statements_in(node: gast.AST) -> Iterator[gast.AST]:
     for part in gast.iter_child_nodes(node):
         if isinstance(part, gast.stmt):
             yield part
@@ -88,14 +97,14 @@ def _statements_in(node):
             yield from _statements_in(part)
 
 
-def interpret_lambda(p, node):
+def interpret_lambda(p: Parser, node: gast.AST) -> AnfNode | None:
     """A lambda that Python has to make, as Python will call it; None for others."""
     here = p.source.location(node, p.name)
     why = p.left.get(((here.file, here.line, here.col, here.end_line, here.end_col), LAMBDA))
     return None if why is None else _interpret(p, node, node, writes=None, reason=why)
 
 
-def interpret_call(p, node):
+def interpret_call(p: Parser, node: gast.AST) -> AnfNode:
     """locals(), eval(text) and their like look at the caller's frame: they run in Python with all local variables."""
     _, written, _, _ = p.names.uses(node)
     if any(not _in_cell(variable) for variable in written):
@@ -103,7 +112,7 @@ def interpret_call(p, node):
     return _interpret(p, node, node, writes=None, reason="calls that look at the frame run in Python")
 
 
-def looks_at_frame(p, node):
+def looks_at_frame(p: Parser, node: gast.AST) -> bool:
     """True for a call of locals(), eval(text) or their like."""
     if not isinstance(node, gast.Call) or not isinstance(node.func, gast.Name) or node.keywords:
         return False
@@ -111,11 +120,11 @@ def looks_at_frame(p, node):
     return word in FRAME and word in p.names.builtins and len(node.args) <= FRAME[word]
 
 
-def _in_cell(variable):
+def _in_cell(variable: Variable) -> bool:
     return variable.cell or variable.kind == "closure"
 
 
-def _interpret(p, node, statements, given=None, *, writes, reason):
+def _interpret(p: Parser, node: gast.AST, statements: Any, given: dict | None = None, *, writes: Any, reason: str) -> CNode:
     """An `interpret` node. Its inputs are `given` {name: node}, and what `node` uses of other names; all of them where
     something in it looks at the frame."""
     given = dict(given or {})
@@ -139,7 +148,7 @@ def _interpret(p, node, statements, given=None, *, writes, reason):
                  writes=None if writes is None else tuple(writes), leaves=leaves, code=code, reason=reason)
 
 
-def _changed_by(node):
+def _changed_by(node: gast.AST) -> frozenset[str]:
     """Names of variables to whose items a statement assigns, which it changes by `x += y`, or on which it registers a
     hook."""
     changed = set()

@@ -9,16 +9,24 @@
 With an `else` clause or a `break` the false block is f/while.else, which jumps to f/while.after as `break` does.
 The header's `exit` is f/while.after; its switch has no `join`.
 """
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import gast
 
+from ..common.annotations import Function
 from ..common.records import dataclass
 from ..mindir import syntax
+from ..mindir.graph import AnfNode, FuncGraph
 from .exceptions import leave
 from .scope import Variable
 from .targets import store
+
+if TYPE_CHECKING:
+    from .parse import Parser
 
 
 @dataclass
@@ -32,14 +40,14 @@ class Loop:
     parts: int
     breaks: list = field(default_factory=list)
 
-    def again(self, p, node):
+    def again(self, p: Parser, node: gast.AST) -> None:
         """Jump back to the header, if the present block is alive."""
         if p.block is not None:
             self.step()
             p.jump(self.header, node)
 
 
-def while_loop(p, node):
+def while_loop(p: Parser, node: gast.AST) -> None:
     """while test: body else: orelse"""
     header = _enter(p, "while", node)
     loop = Loop(header, lambda: None, len(p.parts))
@@ -51,7 +59,7 @@ def while_loop(p, node):
     _run(p, "while", loop, body, after, node, lambda: p.execute(node.body), node.orelse)
 
 
-def for_loop(p, node):
+def for_loop(p: Parser, node: gast.AST) -> None:
     """for target in iter: body else: orelse"""
     def body(item):
         store(p, node.target, item)
@@ -59,7 +67,8 @@ def for_loop(p, node):
     iterate(p, p.evaluate(node.iter), node, body, node.body, node.orelse, at=node.iter)
 
 
-def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False, at=None):
+def iterate(p: Parser, iterable: AnfNode, node: gast.AST, body: Any, statements: Sequence[gast.AST] = (),
+            orelse: Sequence[gast.AST] = (), breaks: bool = False, at: Any = None) -> AnfNode:
     """A `for` over the node `iterable`; body(item) writes one round; breaks out as `statements` do, or if `breaks`.
     Returns the node of the iterator. at: the expression that errors of iterating point to; None: `node`"""
     at = at or node
@@ -81,14 +90,14 @@ def iterate(p, iterable, node, body, statements=(), orelse=(), breaks=False, at=
     return iterator
 
 
-def _enter(p, kind, node):
+def _enter(p: Parser, kind: str, node: gast.AST) -> FuncGraph:
     header = p.new_block(kind, [p.block], node, loop=kind)
     p.jump(header, node)
     p.block = header
     return header
 
 
-def _test(p, kind, condition, loop, node, has_else):
+def _test(p: Parser, kind: str, condition: AnfNode, loop: Any, node: gast.AST, has_else: Any) -> tuple[FuncGraph, FuncGraph]:
     """The switch of a loop: (body block, block of the normal end)."""
     body, after, _ = p.switch(condition, f"{kind}.body", f"{kind}.else" if has_else else f"{kind}.after", node)
     if not has_else:
@@ -96,7 +105,8 @@ def _test(p, kind, condition, loop, node, has_else):
     return body, after
 
 
-def _run(p, kind, loop, body, after, node, write_body, orelse):
+def _run(p: Parser, kind: str, loop: Any, body: Any, after: Any, node: gast.AST, write_body: Function,
+         orelse: Sequence[gast.AST]) -> None:
     p.block = body
     p.loops.append(loop)
     write_body()
@@ -114,7 +124,7 @@ def _run(p, kind, loop, body, after, node, write_body, orelse):
             p.block = exit_
 
 
-def _breaks(statements):
+def _breaks(statements: Sequence[gast.AST]) -> bool:
     """Does a `break` of this very loop stand in `statements`?"""
     for node in statements:
         if isinstance(node, gast.Break):
@@ -129,7 +139,7 @@ def _breaks(statements):
     return False
 
 
-def break_(p, node):
+def break_(p: Parser, node: gast.AST) -> None:
     """Leave the loop."""
     loop = p.loops[-1]
     leave(p, loop.parts, node)
@@ -138,7 +148,7 @@ def break_(p, node):
         p.block = None
 
 
-def continue_(p, node):
+def continue_(p: Parser, node: gast.AST) -> None:
     """The next round."""
     loop = p.loops[-1]
     leave(p, loop.parts, node)

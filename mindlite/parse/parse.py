@@ -11,31 +11,35 @@ tables, EXPRESSIONS, COMPREHENSIONS and STATEMENTS. Control flow is blocks, name
 are values (`ssa.py`), and what a graph cannot say is one `interpret` node per statement (`interpret.py`). Every node
 knows its location in the user's file.
 """
+from __future__ import annotations
+
 import builtins
 import inspect
 import weakref
+from collections.abc import Iterable
+from typing import Any
 
 import gast
 
 from ..common.errors import Refusal, UndefinedNameError
 from ..common.location import Location, Origin, is_framework
 from ..mindir import syntax
-from ..mindir.graph import CNode, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.syntax import Undefined
 from .comprehensions import COMPREHENSIONS, loops
 from .expressions import EXPRESSIONS, suspend
 from .interpret import interpret_statement, leave_statement, statements_around, why_left
-from .read import read
-from .scope import Names, arguments_of
-from .ssa import SSA
+from .read import Source, read
+from .scope import Names, Scope, Variable, arguments_of
 from .scope import is_generator
+from .ssa import SSA
 from .statements import STATEMENTS
 
 _parsed: dict = {}                           # id(code) -> (weak reference to the code, {what is left to Python: graph})
 _KINDS = ("coroutine", inspect.CO_COROUTINE), ("asynchronous generator", inspect.CO_ASYNC_GENERATOR)
 
 
-def parse_function(fn, marks=()):
+def parse_function(fn: Any, marks: Any = ()) -> FuncGraph:
     """The FuncGraph (syntax dialect, kind "function") of a Python function, method or lambda; once per code object.
 
     marks  : {("statement", spot, n): why} the n-th statement around that spot is left to Python, where it is in fn
@@ -79,19 +83,22 @@ class Parser:
     left   : {(spot, n): why} of the statements that are left to Python
     """
 
-    def __init__(self, source, tree, names, ssa, outer, name, left):
+    def __init__(self, source: Source, tree: gast.AST, names: Names, ssa: SSA, outer: Parser | None, name: str,
+                 left: Any) -> None:
         self.source, self.tree, self.names, self.ssa, self.outer, self.name = source, tree, names, ssa, outer, name
         self.scope, self.left = names.scopes[tree], left
         self.cells: dict = {} if outer is None else outer.cells
         self.reads: dict = {} if outer is None else outer.reads
-        self.loops, self.parts = [], []
+        self.loops: list = []
+        self.parts: list = []
         short = name.rpartition(".")[2].replace("<lambda>", "lambda")
-        self.graph = self.block = ssa.block(f"{outer.graph.name}.{short}" if outer else short, kind="function",
-                                            parent=outer and outer.block, origin=self.origin(tree))
+        self.graph: FuncGraph = ssa.block(f"{outer.graph.name}.{short}" if outer else short, kind="function",
+                                          parent=outer and outer.block, origin=self.origin(tree))
+        self.block: Any = self.graph                     # None where what follows is dead
 
     # -- the function
 
-    def function(self):
+    def function(self) -> FuncGraph:
         """Parse the whole function and return its graph (not finished: that is the outermost's to do)."""
         if isinstance(self.tree, gast.GeneratorExp):
             return self.generator_expression()
@@ -110,7 +117,7 @@ class Parser:
             self.end(syntax.return_, self.constant(None, self.tree), node=self.tree)
         return self.graph
 
-    def generator_expression(self):
+    def generator_expression(self) -> FuncGraph:
         """A generator function of one argument, the first iterable."""
         self.graph.generator = True
         self.graph.signature = inspect.Signature([inspect.Parameter("iterable", inspect.Parameter.POSITIONAL_ONLY)])
@@ -120,7 +127,7 @@ class Parser:
         self.end(syntax.return_, self.constant(None, self.tree), node=self.tree)
         return self.graph
 
-    def make_cells(self, scope, node):
+    def make_cells(self, scope: Scope, node: gast.AST) -> None:
         """Boxes for the variables of `scope` that need one, filled with what they are now (arguments) or Undefined."""
         for variable in scope.variables.values():
             if variable.cell:
@@ -128,43 +135,43 @@ class Parser:
                 value = self.constant(Undefined(variable.name), node) if value is None else value
                 self.cells[variable] = self.add(syntax.cell_new, value, node=node, name=variable.name)
 
-    def inner(self, tree, name):
+    def inner(self, tree: gast.AST, name: str) -> FuncGraph:
         """The graph of a function inside this one."""
         parser = Parser(self.source, tree, self.names, self.ssa, self, f"{self.name}.{name}", self.left)
         return parser.function()
 
     # -- nodes
 
-    def origin(self, node):
+    def origin(self, node: gast.AST) -> Origin:
         """The Origin of what comes from this tree node."""
         return Origin(self.source.location(node, self.name))
 
-    def error(self, message, node, hint=""):
+    def error(self, message: str, node: gast.AST, hint: str = "") -> Refusal:
         """A GraphSyntaxError at a tree node."""
         return Refusal(message, hint=hint, location=self.source.location(node, self.name))
 
-    def constant(self, value, node):
+    def constant(self, value: Any, node: gast.AST) -> ValueNode:
         """A ValueNode."""
         return ValueNode(value, origin=self.origin(node))
 
-    def add(self, fn, *args, node, **attrs):
+    def add(self, fn: Any, *args: Any, node: gast.AST, **attrs: Any) -> CNode:
         """A CNode at the end of the present block. (`attrs` may hold any name, so it is not built by FuncGraph.add.)"""
         made = CNode(self.block, fn, args, attrs, origin=self.origin(node))
         self.block.nodes.append(made)
         return made
 
-    def evaluate(self, node):
+    def evaluate(self, node: gast.AST) -> AnfNode:
         """Write what the expression does and return the node of its value."""
         rule = COMPREHENSIONS.get(type(node)) or EXPRESSIONS.get(type(node))
         if rule is None:
             raise self.error(f"{type(node).__name__} is not an expression that graph mode knows", node)
         return rule(self, node)
 
-    def evaluate_all(self, nodes):
+    def evaluate_all(self, nodes: Iterable[gast.AST]) -> list[AnfNode]:
         """The values of several expressions, from left to right."""
         return [self.evaluate(node) for node in nodes]
 
-    def execute(self, statements):
+    def execute(self, statements: Iterable[gast.AST]) -> None:
         """Write what the statements do; those after a jump are dead and left out."""
         for statement in statements:
             if self.block is None:
@@ -177,29 +184,29 @@ class Parser:
 
     # -- blocks
 
-    def new_block(self, name, predecessors, node, loop=None):
+    def new_block(self, name: str, predecessors: Any, node: gast.AST, loop: Any = None) -> FuncGraph:
         """A block of this function: name "while.body" gives "f/while.body"."""
         return self.ssa.block(f"{self.graph.name}/{name}", predecessors, loop=loop, origin=self.origin(node))
 
-    def end(self, fn, *args, node, **attrs):
+    def end(self, fn: Any, *args: Any, node: gast.AST, **attrs: Any) -> None:
         """Write the terminator of the present block; what follows is dead until `block` is set."""
         self.block.output = CNode(self.block, fn, args, attrs, origin=self.origin(node))
         self.block = None
 
-    def jump(self, target, node):
+    def jump(self, target: FuncGraph, node: gast.AST) -> None:
         """End the present block, if it is alive, with a jump."""
         if self.block is not None:
             self.ssa.jump(self.block, target, self.origin(node))
             self.block = None
 
-    def switch(self, condition, true, false, node):
+    def switch(self, condition: AnfNode, true: Any, false: Any, node: gast.AST) -> Any:
         """Branch to two new blocks, so named; returns them and the terminator, whose `join` may be set."""
         here = self.block
         blocks = [self.new_block(name, [here], node) for name in (true, false)]
         self.end(syntax.switch, condition, node=node, true=blocks[0], false=blocks[1], join=None)
         return (*blocks, here.output)
 
-    def join(self, name, ends, node, switch=None):
+    def join(self, name: str, ends: list, node: gast.AST, switch: Any = None) -> None:
         """Go on in the block where `ends` meet (None among them: dead); with one end left that is the end itself."""
         ends = [end for end in ends if end is not None]
         if len(ends) > 1:
@@ -213,16 +220,16 @@ class Parser:
 
     # -- names
 
-    def super_arguments(self):
+    def super_arguments(self) -> tuple[str, ...]:
         """What `super()` stands for here: ("__class__", name of the first argument); () where it has no meaning."""
         first = arguments_of(self.tree.args)[:1]
         return ("__class__", first[0].id) if first and self.find("__class__").kind != "global" else ()
 
-    def find(self, name):
+    def find(self, name: str) -> Variable:
         """The Variable that `name` means here."""
         return self.names.find(self.scope, name)
 
-    def read(self, name, node):
+    def read(self, name: str, node: gast.AST) -> AnfNode:
         """The value of a variable; NameError at run time if it has none."""
         variable = self.find(name)
         if variable.kind == "global":
@@ -238,23 +245,23 @@ class Parser:
         return self.add(syntax.load_local, value, node=node, name=name, free=free) \
             if self.ssa.may_be_undefined(value) else value
 
-    def may_catch(self):
+    def may_catch(self) -> bool:
         """Is this spot in the body of a `try` with `except`, here or in a function around?"""
         return any(not part.handles and part.final is None for part in self.parts) or bool(
             self.outer and self.outer.may_catch())
 
-    def value_of(self, variable):
+    def value_of(self, variable: Any) -> Any:
         """The value of a local variable of this function or, if it is captured, of one around; it may be Undefined."""
-        parser = self
+        parser: Any = self
         while variable.scope.function is not parser.names.scopes[parser.tree]:
             parser = parser.outer
         return self.ssa.read(parser.block, variable)
 
-    def write(self, name, value, node):
+    def write(self, name: str, value: Any, node: gast.AST) -> None:
         """Assign."""
         self.assign(self.find(name), value, node)
 
-    def assign(self, variable, value, node):
+    def assign(self, variable: Any, value: Any, node: gast.AST) -> None:
         """Assign to a Variable, wherever it lives."""
         if variable.kind == "global":
             self.add(syntax.store_global, value, node=node, name=variable.name)
@@ -265,7 +272,7 @@ class Parser:
         else:
             self.ssa.write(self.block, variable, value)
 
-    def delete(self, name, node):
+    def delete(self, name: str, node: gast.AST) -> None:
         """del name"""
         variable = self.find(name)
         if variable.kind == "global":
@@ -275,7 +282,7 @@ class Parser:
             self.assign(variable, self.constant(Undefined(name), node), node)
 
 
-def signature_of(arguments):
+def signature_of(arguments: gast.AST) -> inspect.Signature:
     """The inspect.Signature of a gast `arguments`; a default is its number among `defaults` and then `kw_defaults`."""
     kinds = inspect.Parameter
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -295,7 +302,7 @@ def signature_of(arguments):
     return inspect.Signature(made)
 
 
-def refuse_undefined(graph, fn):
+def refuse_undefined(graph: FuncGraph, fn: Any) -> None:
     """MindSpore's rule for graph mode (config.mindspore_rules): a name that is defined nowhere is an error when the function is
     compiled. Python's, the default, is a NameError when the name is reached. Names in the body of a `try` with `except` are left
     to the run.
@@ -308,12 +315,12 @@ def refuse_undefined(graph, fn):
     known = builtins_of(fn.__globals__)
     for name, location in graph.names.items():
         if name not in fn.__globals__ and name not in known:
-            begin = graph.origin.location
+            begin: Any = graph.origin.location
             raise UndefinedNameError(f"The name {name!r} is not defined (in {begin.scope or graph.name} of {begin})",
                                      location=location)
 
 
-def builtins_of(namespace):
+def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
     """The builtins that functions with these globals see, a dict."""
     known = namespace.get("__builtins__", builtins)
     return known if isinstance(known, dict) else vars(known)

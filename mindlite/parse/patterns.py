@@ -4,14 +4,22 @@
 
 Source: PEP 634.
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import gast
 
 from ..mindir import syntax
+from ..mindir.graph import AnfNode
 from .scope import Variable
 from .targets import item, shape_of
 
+if TYPE_CHECKING:
+    from .parse import Parser
 
-def match(p, node):
+
+def match(p: Parser, node: gast.AST) -> None:
     """match subject: case pattern if guard: body"""
     subject, ends = p.evaluate(node.subject), []
     for case in node.cases:
@@ -31,18 +39,18 @@ def match(p, node):
     p.join("after_match", ends, node)
 
 
-def _require(p, condition, failed, node):
+def _require(p: Parser, condition: AnfNode, failed: list, node: gast.AST) -> None:
     """Go on where the condition holds; where it does not is one more block in `failed`."""
     p.block, false, _ = p.switch(condition, "matched", "mismatched", node)
     failed.append(false)
 
 
-def _capture(p, name, value, captures):
+def _capture(p: Parser, name: str, value: AnfNode, captures: dict[str, Variable]) -> None:
     if name is not None:
         p.ssa.write(p.block, captures.setdefault(name, Variable(name, "local")), value)
 
 
-def _test(p, pattern, subject, captures, failed):
+def _test(p: Parser, pattern: gast.AST, subject: AnfNode, captures: dict[str, Variable], failed: list) -> None:
     """Write the test of one pattern: the present block goes on where it holds."""
     if isinstance(pattern, gast.MatchAs):
         if pattern.pattern is not None:
@@ -65,7 +73,7 @@ def _test(p, pattern, subject, captures, failed):
         _parts(p, pattern, attributes, [*pattern.patterns, *pattern.kwd_patterns], captures, failed)
 
 
-def _alternatives(p, pattern, subject, captures, failed):
+def _alternatives(p: Parser, pattern: gast.AST, subject: AnfNode, captures: dict[str, Variable], failed: list) -> None:
     matched = []
     for alternative in pattern.patterns:
         mismatched: list = []
@@ -79,7 +87,7 @@ def _alternatives(p, pattern, subject, captures, failed):
     p.join("matched", matched, pattern)
 
 
-def _sequence(p, pattern, subject, captures, failed):
+def _sequence(p: Parser, pattern: gast.AST, subject: AnfNode, captures: dict[str, Variable], failed: list) -> None:
     shape = shape_of(pattern.patterns, gast.MatchStar)
     length = shape["before"] + shape["after"]
     _require(p, p.add(syntax.match_sequence, subject, node=pattern, length=length, star=shape["star"]), failed, pattern)
@@ -94,13 +102,14 @@ def _sequence(p, pattern, subject, captures, failed):
             _test(p, part, item(p, items, number, part), captures, failed)
 
 
-def _mapping(p, pattern, subject, captures, failed):
+def _mapping(p: Parser, pattern: gast.AST, subject: AnfNode, captures: dict[str, Variable], failed: list) -> None:
     keys = p.evaluate_all(pattern.keys)
     _parts(p, pattern, p.add(syntax.match_keys, subject, *keys, node=pattern), pattern.patterns, captures, failed)
     _capture(p, pattern.rest, pattern.rest and p.add(syntax.match_rest, subject, *keys, node=pattern), captures)
 
 
-def _parts(p, pattern, values, patterns, captures, failed):
+def _parts(p: Parser, pattern: gast.AST, values: Any, patterns: list[gast.AST], captures: dict[str, Variable],
+           failed: list) -> None:
     """Go on where `values` is a tuple, and its items fit the patterns."""
     nothing = p.constant(None, pattern)
     _require(p, p.add(syntax.compare, values, nothing, node=pattern, op="is not"), failed, pattern)

@@ -13,6 +13,8 @@ A text that is not in linecache is put there, so that errors can show the line. 
 line: then the columns of the bytecode decide (Python 3.11+), else each candidate is compiled and its code compared.
 So are those from texts that are only likely to be the right ones.
 """
+from __future__ import annotations
+
 import __future__
 import ast
 import copy
@@ -24,6 +26,9 @@ import re
 import stat
 import sys
 import types
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
 
 import gast
 
@@ -52,21 +57,21 @@ class Source:
     flags: int
 
     @functools.cached_property
-    def lines(self):
+    def lines(self) -> list[str]:
         """The lines of the text."""
         return self.text.split("\n")
 
-    def column(self, line, offset):
+    def column(self, line: int, offset: int) -> int:
         """The column in characters of a byte offset in a line."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
 
-    def location(self, node, scope=None):
+    def location(self, node: gast.AST, scope: str | None = None) -> Location:
         """The Location of a tree's node."""
         return Location(self.file, node.lineno, self.column(node.lineno, node.col_offset), node.end_lineno,
                         self.column(node.end_lineno, node.end_col_offset), self.scope if scope is None else scope)
 
-    def segment(self, node):
+    def segment(self, node: gast.AST) -> str:
         """The text of a tree's node, its first line without indentation."""
         location = self.location(node)
         lines = self.lines[location.line - 1:location.end_line]
@@ -75,7 +80,7 @@ class Source:
         return "\n".join(lines)
 
 
-def read(fn):
+def read(fn: Any) -> Source:
     """The Source of a Python function, method or lambda.
 
     raises : Refusal if no text that it was compiled from is to be found; ArgumentError is left to the caller,
@@ -103,7 +108,7 @@ def read(fn):
 
 # -- where the text may come from
 
-def _texts(fn):
+def _texts(fn: Any) -> Iterator:
     """(file name, text, certain) of all that `fn` may have been compiled from, the likeliest first."""
     name = fn.__code__.co_filename
     linecache.checkcache(name)
@@ -119,7 +124,7 @@ def _texts(fn):
             yield from _texts_of_main(name)
 
 
-def _texts_of_main(name):
+def _texts_of_main(name: str) -> Iterator:
     if name == "<string>" and "-c" in sys.orig_argv:
         following = sys.orig_argv[sys.orig_argv.index("-c") + 1:]
         if following:
@@ -131,7 +136,7 @@ def _texts_of_main(name):
         yield from _texts_of_history()
 
 
-def _texts_of_history():
+def _texts_of_history() -> Iterator:
     """The REPL's input, statement by statement from the last: lines of readline's history that parse together."""
     readline = sys.modules.get("readline")       # a REPL without it has no history
     if readline is None:
@@ -150,7 +155,7 @@ def _texts_of_history():
         yield "<stdin>", "\n".join(lines[start:stop]) + "\n", False
 
 
-def _register(name, text):
+def _register(name: str, text: str) -> str:
     """The name under which linecache knows `text`: `name`, or `name` with a number where others have that name too."""
     number, candidate = 0, name
     while True:
@@ -165,7 +170,7 @@ def _register(name, text):
 
 
 @functools.lru_cache(maxsize=16)
-def _parse(text):
+def _parse(text: str) -> gast.AST | None:
     try:
         return syntax_tree(text)
     except (SyntaxError, ValueError):        # not Python as a whole (a REPL's fragment): not the text that was compiled
@@ -174,7 +179,7 @@ def _parse(text):
 
 # -- which function in the text
 
-def _statement(text, code):
+def _statement(text: str, code: CodeType) -> gast.AST | None:
     """The `def` that begins where `code` does, parsed without the rest of its file; None if that does not tell it.
 
     It ends where the indentation does. Where that is wrong (a string or a bracket reaches beyond) the part does not parse.
@@ -205,7 +210,7 @@ def _statement(text, code):
     return ast.increment_lineno(block[0], start - bool(indent))
 
 
-def _find(module, code, certain):
+def _find(module: gast.AST, code: CodeType, certain: bool) -> tuple:
     """(node, names of the classes around it) of the function in `module` that became `code`, or (None, ())."""
     candidates = [(node, classes) for node, classes in _functions(module, ())
                   if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name
@@ -217,33 +222,33 @@ def _find(module, code, certain):
     return candidates[0] if candidates else (None, ())
 
 
-def _functions(node, classes):
+def _functions(node: gast.AST, classes: tuple[str, ...]) -> Iterator:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _FUNCTIONS):
             yield child, classes
         yield from _functions(child, (*classes, child.name) if isinstance(child, ast.ClassDef) else classes)
 
 
-def _name(node):
+def _name(node: gast.AST) -> str:
     return "<lambda>" if isinstance(node, ast.Lambda) else node.name
 
 
-def _first_line(node):
+def _first_line(node: gast.AST) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
 
 
-def _argument_names(node, classes):
+def _argument_names(node: gast.AST, classes: tuple[str, ...]) -> tuple[str, ...]:
     a = node.args
     names = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
     return tuple(_mangle(argument.arg, classes[-1] if classes else "") for argument in names)
 
 
-def _arguments(code):
+def _arguments(code: CodeType) -> tuple[str, ...]:
     stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount + stars]
 
 
-def _by_columns(candidates, code):
+def _by_columns(candidates: list, code: CodeType) -> list:
     """The candidate whose body is the smallest that holds every position of the bytecode; [] if the code has none."""
     if sys.version_info < (3, 11):
         return []
@@ -262,7 +267,7 @@ def _by_columns(candidates, code):
     return [(node, classes) for _, _, node, classes in fitting[:1]]
 
 
-def _by_code(candidates, module, code):
+def _by_code(candidates: list, module: gast.AST, code: CodeType) -> list:
     """The candidate that compiles to `code`: each is given a line number of its own by which its code is known."""
     unique = 1_000_000
     for number, (node, classes) in enumerate(candidates):
@@ -279,14 +284,14 @@ def _by_code(candidates, module, code):
     return []
 
 
-def _codes(code):
+def _codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield constant
             yield from _codes(constant)
 
 
-def _same(a, b):
+def _same(a: CodeType, b: CodeType) -> bool:
     """Do two codes do the same, wherever they stand?"""
     if isinstance(a, types.CodeType) and isinstance(b, types.CodeType):
         return ((a.co_name, a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_cellvars)
@@ -297,12 +302,12 @@ def _same(a, b):
 
 # -- private names
 
-def _mangle(name, owner):
+def _mangle(name: str, owner: str) -> str:
     private = owner.strip("_") and name.startswith("__") and not name.endswith("__") and "." not in name
     return f"_{owner.lstrip('_')}{name}" if private else name
 
 
-def _mangled(node, owner):
+def _mangled(node: gast.AST, owner: str) -> gast.AST:
     """`node` with the private names of class `owner` written out: __x -> _Owner__x (a copy if there is a class)."""
     return _Mangle(owner).visit(copy.deepcopy(node)) if owner.strip("_") else node
 
@@ -310,10 +315,10 @@ def _mangled(node, owner):
 class _Mangle(ast.NodeTransformer):
     FIELDS = ("id", "attr", "arg", "name", "asname", "rest", "names")
 
-    def __init__(self, owner):
+    def __init__(self, owner: str) -> None:
         self.owner = owner
 
-    def generic_visit(self, node):
+    def generic_visit(self, node: gast.AST) -> gast.AST:
         """Every field that holds names; a nested class has names of its own."""
         for field in self.FIELDS:
             value = getattr(node, field, None)

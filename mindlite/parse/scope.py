@@ -15,7 +15,10 @@ statement reads and writes (for JIT Fallback) is the list between its first and 
 
 Source: Python's reference, section 4.2 (naming and binding) and 6.2.4 (scopes of comprehensions), PEP 572 (walrus).
 """
+from __future__ import annotations
+
 from typing import Any
+from collections.abc import Iterable, Iterator
 
 import gast
 
@@ -33,10 +36,10 @@ class Variable:
     """Fields: name; kind: local, closure (a cell of the outermost function) or global; scope; cell: lives in one."""
     __slots__ = ("name", "kind", "scope", "cell")
 
-    def __init__(self, name, kind, scope=None):
+    def __init__(self, name: str, kind: str, scope: Any = None) -> None:
         self.name, self.kind, self.scope, self.cell = name, kind, scope, False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Variable {self.name}>"
 
 
@@ -51,7 +54,7 @@ class Scope:
         self.nonlocals: set[str] = set()
 
     @property
-    def function(self):
+    def function(self) -> Scope:
         """The innermost scope around this that has a frame of its own."""
         return self.parent.function if self.kind == "comprehension" else self
 
@@ -74,12 +77,14 @@ class Names(gast.NodeVisitor):
     scopes  : {node that opens a scope: Scope}
     """
 
-    def __init__(self, tree, closure, taken=()):
+    def __init__(self, tree: gast.AST, closure: Any, taken: Any = ()) -> None:
         self.tree, self.closure = tree, frozenset(closure)
         self.builtins = (CONSUMERS | SEARCHES.keys() | FRAME.keys()).difference(_stored_names(tree), taken, closure)
-        self.scopes, self.events, self.spans = {}, [], {}
-        self.protected = []                              # (first event, last, in a loop?) of what a `try` holds
-        self.outside = {}                                # name -> Variable, of kind closure or global
+        self.scopes: dict = {}
+        self.events: list = []
+        self.spans: dict = {}
+        self.protected: list = []                        # (first event, last, in a loop?) of what a `try` holds
+        self.outside: dict = {}                          # name -> Variable, of kind closure or global
         self._scope: Any = None
         self._loops: tuple = ()
         self.visit(tree)
@@ -87,7 +92,7 @@ class Names(gast.NodeVisitor):
 
     # -- questions
 
-    def find(self, scope, name):
+    def find(self, scope: Scope, name: str) -> Variable:
         """The Variable that `name` means in `scope`."""
         here = scope
         while here is not None and name not in here.globals:
@@ -99,7 +104,7 @@ class Names(gast.NodeVisitor):
         kind = "closure" if name in self.closure and here is None else "global"
         return self.outside.setdefault((kind, name), Variable(name, kind))
 
-    def uses(self, node):
+    def uses(self, node: gast.AST) -> tuple[list, list, list, list]:
         """What the statement, pattern, lambda or generator `node` uses of the Variables outside of it.
 
         returns : (variables, written, deleted, globals): those that it uses, those of them that it assigns or deletes,
@@ -123,12 +128,12 @@ class Names(gast.NodeVisitor):
                     deleted[variable] = None
         return list(variables), list(written), list(deleted), list(globals_)
 
-    def assigned_globals(self):
+    def assigned_globals(self) -> set[str]:
         """The names of the globals that the function assigns or deletes."""
         return {event.name for event in self.events if event.kind != "load"
                 and self.find(event.scope, event.name).kind == "global"}
 
-    def _find_cells(self):
+    def _find_cells(self) -> None:
         captures: dict = {}
         stores: dict = {}
         loads: dict = {}
@@ -155,42 +160,42 @@ class Names(gast.NodeVisitor):
 
     # -- the walk
 
-    def visit(self, node):
+    def visit(self, node: gast.AST) -> None:
         """Walk `node` and remember which events it made, and how many scopes were opened before it."""
         start, opened = len(self.events), len(self.scopes)
         super().visit(node)
         if isinstance(node, (gast.stmt, gast.pattern, gast.GeneratorExp, gast.Lambda, gast.Call)):
             self.spans[node] = (start, len(self.events), opened)
 
-    def _all(self, nodes):
+    def _all(self, nodes: Iterable[gast.AST]) -> None:
         for node in nodes:
             if node is not None:
                 self.visit(node)
 
-    def _use(self, name, kind):
+    def _use(self, name: str, kind: str) -> None:
         self.events.append(Event(self._scope, name, kind, self._loops))
         if kind != "load":
             self._own(self._scope, name)
 
     @staticmethod
-    def _own(scope, name):
+    def _own(scope: Scope, name: str) -> None:
         if name not in scope.globals and name not in scope.nonlocals:
             scope.variables.setdefault(name, Variable(name, "local", scope))
 
-    def _open(self, kind, node):
+    def _open(self, kind: str, node: gast.AST) -> None:
         self._scope = self.scopes[node] = Scope(kind, self._scope, len(self.scopes), len(self.events),
                                                  len(self._loops))
 
-    def _close(self):
+    def _close(self) -> None:
         self._scope = self._scope.parent
 
-    def _in_loop(self, node, *parts):
+    def _in_loop(self, node: gast.AST, *parts: Any) -> None:
         outside, self._loops = self._loops, (*self._loops, node)
         for part in parts:
             self._all(part)
         self._loops = outside
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: gast.AST) -> None:
         """Decorators and defaults outside, the body inside, the name last."""
         arguments, outermost = node.args, node is self.tree
         body = node.body if isinstance(node.body, list) else [node.body]
@@ -208,7 +213,7 @@ class Names(gast.NodeVisitor):
 
     visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
 
-    def visit_ClassDef(self, node):
+    def visit_ClassDef(self, node: gast.AST) -> None:
         """Decorators and bases outside, the body in a scope that inner functions do not see, the name last."""
         self._all([*node.decorator_list, *node.bases, *node.keywords])
         self._open("class", node)
@@ -217,17 +222,17 @@ class Names(gast.NodeVisitor):
         self._close()
         self._use(node.name, "store")
 
-    def visit_ListComp(self, node):
+    def visit_ListComp(self, node: gast.AST) -> None:
         """The first iterable outside, all else inside, each generator a loop around what follows it."""
         self._comprehension(node, "comprehension")
 
     visit_SetComp = visit_DictComp = visit_ListComp
 
-    def visit_GeneratorExp(self, node):
+    def visit_GeneratorExp(self, node: gast.AST) -> None:
         """Lazy: a frame of its own, which captures."""
         self._comprehension(node, "generator")
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: gast.AST) -> None:
         """sum(f(x) for x in xs): the generator is walked as a list comprehension."""
         if not self._consumes_generator(node):
             self.generic_visit(node)
@@ -237,14 +242,14 @@ class Names(gast.NodeVisitor):
             self._comprehension(node.args[0], "comprehension")
             self.spans[node.args[0]] = (start, len(self.events), opened)
 
-    def _consumes_generator(self, call):
+    def _consumes_generator(self, call: gast.AST) -> bool:
         """any(..), sum(..), "".join(..) of a generator only: nobody sees that it is not lazy."""
         if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], gast.GeneratorExp) \
                 or any(generator.is_async for generator in call.args[0].generators):
             return False
         return getattr(call.func, "id", None) in self.builtins or getattr(call.func, "attr", None) == "join"
 
-    def _comprehension(self, node, kind):
+    def _comprehension(self, node: gast.AST, kind: str) -> None:
         self.visit(node.generators[0].iter)
         self._open(kind, node)
         outside = self._loops
@@ -257,13 +262,13 @@ class Names(gast.NodeVisitor):
         self._loops = outside
         self._close()
 
-    def visit_Name(self, node):
+    def visit_Name(self, node: gast.AST) -> None:
         """A use; super() uses __class__ too."""
         if node.id == "super":
             self._use("__class__", "load")
         self._use(node.id, {gast.Load: "load", gast.Del: "delete"}.get(type(node.ctx), "store"))
 
-    def visit_NamedExpr(self, node):
+    def visit_NamedExpr(self, node: gast.AST) -> None:
         """A walrus in a comprehension assigns in the function around it."""
         self.visit(node.value)
         owner = self._scope
@@ -272,24 +277,24 @@ class Names(gast.NodeVisitor):
         self._own(owner, node.target.id)
         self.events.append(Event(self._scope, node.target.id, "store", self._loops))
 
-    def visit_Assign(self, node):
+    def visit_Assign(self, node: gast.AST) -> None:
         """The value first."""
         self._all([node.value, *node.targets])
 
-    def visit_AugAssign(self, node):
+    def visit_AugAssign(self, node: gast.AST) -> None:
         """A read, the value, a write."""
         if isinstance(node.target, gast.Name):
             self._use(node.target.id, "load")
         self._all([node.value, node.target])
 
-    def visit_AnnAssign(self, node):
+    def visit_AnnAssign(self, node: gast.AST) -> None:
         """The annotation is not evaluated; without a value the target only becomes local."""
         if node.value is not None:
             self._all([node.value, node.target])
         elif isinstance(node.target, gast.Name):
             self._own(self._scope, node.target.id)
 
-    def visit_For(self, node):
+    def visit_For(self, node: gast.AST) -> None:
         """The iterable outside of the loop."""
         self.visit(node.iter)
         self._in_loop(node, [node.target], node.body)
@@ -297,25 +302,25 @@ class Names(gast.NodeVisitor):
 
     visit_AsyncFor = visit_For
 
-    def visit_While(self, node):
+    def visit_While(self, node: gast.AST) -> None:
         """The condition inside of the loop."""
         self._in_loop(node, [node.test], node.body)
         self._all(node.orelse)
 
-    def visit_Import(self, node):
+    def visit_Import(self, node: gast.AST) -> None:
         """`import a.b` assigns a."""
         for alias in node.names:
             self._use(alias.asname or alias.name.split(".")[0], "store")
 
     visit_ImportFrom = visit_Import
 
-    def _protected(self, nodes):
+    def _protected(self, nodes: Iterable[gast.AST]) -> None:
         """Walk what stands in a `try` or `with`."""
         start = len(self.events)
         self._all(nodes)
         self.protected.append((start, len(self.events), bool(self._loops)))
 
-    def visit_Try(self, node):
+    def visit_Try(self, node: gast.AST) -> None:
         """`except` protects the body, `finally` all that comes before it."""
         start = len(self.events)
         self._protected(node.body)
@@ -324,7 +329,7 @@ class Names(gast.NodeVisitor):
             self.protected.append((start, len(self.events), bool(self._loops)))
             self._all(node.finalbody)
 
-    def visit_With(self, node):
+    def visit_With(self, node: gast.AST) -> None:
         """A manager stands outside of what it protects, and inside of what those before it do."""
         start = len(self.events)
         for item in node.items:
@@ -333,7 +338,7 @@ class Names(gast.NodeVisitor):
         self._all(node.body)
         self.protected.append((start, len(self.events), bool(self._loops)))
 
-    def visit_ExceptHandler(self, node):
+    def visit_ExceptHandler(self, node: gast.AST) -> None:
         """The exception's name is assigned, and deleted at the end."""
         self._all([node.type])
         if node.name is not None:
@@ -342,25 +347,25 @@ class Names(gast.NodeVisitor):
         if node.name is not None:
             self._use(node.name.id if isinstance(node.name, gast.Name) else node.name, "delete")
 
-    def visit_MatchAs(self, node):
+    def visit_MatchAs(self, node: gast.AST) -> None:
         """A capture."""
         self._all([node.pattern])
         if node.name is not None:
             self._use(node.name, "store")
 
-    def visit_MatchStar(self, node):
+    def visit_MatchStar(self, node: gast.AST) -> None:
         """A capture of the rest."""
         if node.name is not None:
             self._use(node.name, "store")
 
-    def visit_MatchMapping(self, node):
+    def visit_MatchMapping(self, node: gast.AST) -> None:
         """Keys, patterns, and the capture of the rest."""
         self._all([*node.keys, *node.patterns])
         if node.rest is not None:
             self._use(node.rest, "store")
 
 
-def _stored_names(tree):
+def _stored_names(tree: gast.AST) -> Iterator[str]:
     """Every name that something in the tree assigns."""
     for node in gast.walk(tree):
         if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Load):
@@ -371,35 +376,35 @@ def _stored_names(tree):
 class _Declarations(gast.NodeVisitor):
     """`global` and `nonlocal` of one scope; they hold for all of it."""
 
-    def __init__(self, scope):
+    def __init__(self, scope: Scope) -> None:
         self.scope = scope
 
-    def visit_all(self, nodes):
+    def visit_all(self, nodes: Iterable[gast.AST]) -> None:
         """Walk a body."""
         for node in nodes:
             self.visit(node)
 
-    def visit_Global(self, node):
+    def visit_Global(self, node: gast.AST) -> None:
         """global a, b"""
         self.scope.globals.update(node.names)
 
-    def visit_Nonlocal(self, node):
+    def visit_Nonlocal(self, node: gast.AST) -> None:
         """nonlocal a, b"""
         self.scope.nonlocals.update(node.names)
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: gast.AST) -> None:
         """Another scope."""
 
     visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
 
 
-def arguments_of(arguments):
+def arguments_of(arguments: gast.AST) -> list[gast.AST]:
     """The names of a gast `arguments`, in the order of inspect.Signature."""
     return [*arguments.posonlyargs, *arguments.args, *filter(None, [arguments.vararg]), *arguments.kwonlyargs,
             *filter(None, [arguments.kwarg])]
 
 
-def is_generator(node):
+def is_generator(node: gast.AST) -> bool:
     """Does the function `node` yield?"""
     todo = list(node.body) if isinstance(node.body, list) else [node.body]
     while todo:

@@ -12,6 +12,10 @@ makes a phi at once and its operands are found when all edges are known: no recu
 length. A phi is made only where a variable is read, so the form is pruned; phis that stand for one value are
 removed until none is left, which is minimal for the reducible flow that Python's statements make.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.syntax import Undefined, load_local
 
@@ -20,25 +24,26 @@ class BlockState:
     """What is known of one block: its predecessors, and the values that variables have at its (present) end."""
     __slots__ = ("predecessors", "values", "phis")
 
-    def __init__(self, predecessors):
+    def __init__(self, predecessors: Any) -> None:
         self.predecessors = list(predecessors)
-        self.values = {}
-        self.phis = {}                                   # phi -> variable, in the order of their making
+        self.values: dict = {}
+        self.phis: dict = {}                             # phi -> variable, in the order of their making
 
 
 class SSA:
     """The blocks of one outermost function and of all functions in it. Variables are any hashable with a `name`."""
 
-    def __init__(self):
-        self.states = {}                                  # block -> BlockState
-        self.operands = {}                               # phi -> {predecessor: value}
-        self.unsure = {}                                 # node -> value: Undefined if that value is, or if it is None
-        self.replaced = {}                               # node -> the value that it turned out to be
-        self.names = {}
+    def __init__(self) -> None:
+        self.states: dict = {}                           # block -> BlockState
+        self.operands: dict = {}                         # phi -> {predecessor: value}
+        self.unsure: dict = {}                           # node -> value: Undefined if that value is, or if it is None
+        self.replaced: dict = {}                         # node -> the value that it turned out to be
+        self.names: dict = {}
 
     # -- blocks
 
-    def block(self, name, predecessors=(), *, parent=None, loop=None, kind="block", origin):
+    def block(self, name: str, predecessors: Any = (), *, parent: Any = None, loop: Any = None, kind: str = "block",
+              origin: Any) -> FuncGraph:
         """A new block, entered from `predecessors` by edges that the caller writes; `loop`: more of them will come."""
         if parent is None and predecessors:
             parent = self._dominator(predecessors)
@@ -48,14 +53,14 @@ class SSA:
         self.states[graph] = BlockState(predecessors)
         return graph
 
-    def jump(self, block, target, origin):
+    def jump(self, block: FuncGraph, target: FuncGraph, origin: Any) -> None:
         """End `block` with a jump to `target`; the phis' values are filled in by `finish`."""
         block.output = CNode(block, target, (), {}, origin=origin)
         if block not in self.states[target].predecessors:
             self.states[target].predecessors.append(block)
 
     @staticmethod
-    def _dominator(blocks):
+    def _dominator(blocks: Any) -> FuncGraph:
         """The nearest block whose values all of `blocks` may use: their lowest common ancestor."""
         chain = []
         block = blocks[0]
@@ -72,11 +77,11 @@ class SSA:
 
     # -- variables
 
-    def write(self, block, variable, value):
+    def write(self, block: FuncGraph, variable: Any, value: Any) -> None:
         """`variable` is `value` from here on in `block`."""
         self.states[block].values[variable] = value
 
-    def read(self, block, variable):
+    def read(self, block: FuncGraph, variable: Any) -> Any:
         """The value of `variable` at the present end of `block`; ValueNode(Undefined) if no assignment gets here."""
         path = []
         while True:
@@ -97,20 +102,20 @@ class SSA:
             self.states[block].values[variable] = value
         return value
 
-    def may_be_undefined(self, value):
+    def may_be_undefined(self, value: Any) -> bool:
         """Can `value` be Undefined, as far as is known before all edges are?"""
         phi = isinstance(value, Parameter) and value.graph.kind == "block"
         return phi or value in self.unsure or self._undefined(value)
 
     # -- the end
 
-    def resolve(self, value):
+    def resolve(self, value: Any) -> Any:
         """The value that `value` stands for now."""
         while value in self.replaced:
             value = self.replaced[value]
         return value
 
-    def finish(self):
+    def finish(self) -> None:
         """Fill phis, drop the needless ones and needless checks, and write what is left into the graphs."""
         self._fill_phis()
         self._remove_trivial_phis()
@@ -131,10 +136,10 @@ class SSA:
             else:
                 self._rewrite(block.output)
 
-    def _rewrite(self, node):
+    def _rewrite(self, node: Any) -> None:
         node.args = tuple(self.resolve(arg) for arg in node.args)
 
-    def _fill_phis(self):
+    def _fill_phis(self) -> None:
         """Reading at the end of a predecessor may make another phi, which is then in the same need."""
         missing: list = [None]
         while missing:
@@ -143,7 +148,7 @@ class SSA:
             for phi, variable, block, state in missing:
                 self.operands[phi] = {p: self.read(p, variable) for p in state.predecessors}
 
-    def _remove_trivial_phis(self):
+    def _remove_trivial_phis(self) -> None:
         """phi(x, x, phi) -> x, until nothing changes."""
         changed = True
         while changed:
@@ -156,7 +161,7 @@ class SSA:
                     self.replaced[phi] = next(iter(values.values()))
                     changed = True
 
-    def _remove_checks(self):
+    def _remove_checks(self) -> bool:
         """Drop each load_local whose value is defined on every path; True if one was dropped."""
         sources = {phi: list(operands.values()) for phi, operands in self.operands.items() if phi not in self.replaced}
         sources.update((node, [value]) for node, value in self.unsure.items())
@@ -178,10 +183,10 @@ class SSA:
         return len(self.replaced) > before
 
     @staticmethod
-    def _undefined(value):
+    def _undefined(value: Any) -> bool:
         return isinstance(value, ValueNode) and isinstance(value.value, Undefined)
 
 
-def _key(value):
+def _key(value: Any) -> Any:
     """Two ValueNodes of one undefined variable are one value; all else is itself."""
     return value.value if isinstance(value, ValueNode) and isinstance(value.value, Undefined) else value

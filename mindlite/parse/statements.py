@@ -2,22 +2,30 @@
 
 Loops and match have files of their own; what a graph cannot say stands in no table and is left to JIT Fallback.
 """
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 import gast
 
+from ..common.annotations import Function
 from ..mindir import syntax
-from .expressions import BINARY, make_function
+from ..mindir.graph import AnfNode
 from .exceptions import leave_by_return, try_, with_
+from .expressions import BINARY, make_function
 from .loops import break_, continue_, for_loop, while_loop
 from .patterns import match
 from .targets import store
+
+if TYPE_CHECKING:
+    from .parse import Parser
 
 STATEMENTS = {gast.For: for_loop, gast.While: while_loop, gast.Break: break_, gast.Continue: continue_,
               gast.Match: match, gast.Try: try_, gast.With: with_}
 
 
-def statement(*types):
+def statement(*types: type) -> Function:
     """Register the rule of these tree nodes."""
     def register(rule):
         STATEMENTS.update(dict.fromkeys(types, rule))
@@ -26,18 +34,18 @@ def statement(*types):
 
 
 @statement(gast.Expr)
-def expression_statement(p, node):
+def expression_statement(p: Parser, node: gast.AST) -> None:
     """An expression for its effects."""
     p.evaluate(node.value)
 
 
 @statement(gast.Pass, gast.Global, gast.Nonlocal)
-def nothing(p, node):
+def nothing(p: Parser, node: gast.AST) -> None:
     """`global` and `nonlocal` were heard when names were resolved."""
 
 
 @statement(gast.Assign)
-def assign(p, node):
+def assign(p: Parser, node: gast.AST) -> None:
     """a = b, c = value; a literal tuple for as many names needs no tuple: a, b = b, a"""
     target = node.targets[0]
     if len(node.targets) == 1 and _pairwise(target, node.value):
@@ -49,21 +57,21 @@ def assign(p, node):
         store(p, target, value)
 
 
-def _pairwise(target, value):
+def _pairwise(target: gast.AST, value: AnfNode) -> bool:
     sequences = (gast.Tuple, gast.List)
     return (isinstance(target, sequences) and isinstance(value, sequences) and len(target.elts) == len(value.elts)
             and not any(isinstance(element, gast.Starred) for element in (*target.elts, *value.elts)))
 
 
 @statement(gast.AnnAssign)
-def annotated(p, node):
+def annotated(p: Parser, node: gast.AST) -> None:
     """x: int = value; the annotation is not evaluated in a function"""
     if node.value is not None:
         store(p, node.target, p.evaluate(node.value))
 
 
 @statement(gast.AugAssign)
-def augmented(p, node):
+def augmented(p: Parser, node: gast.AST) -> None:
     """target op= value; the parts of the target are evaluated once"""
     op, target = BINARY[type(node.op)], node.target
     if isinstance(target, gast.Name):
@@ -83,7 +91,7 @@ def augmented(p, node):
 
 
 @statement(gast.Delete)
-def delete(p, node):
+def delete(p: Parser, node: gast.AST) -> None:
     """del a, b.c, d[e], (f, g)"""
     for target in node.targets:
         if isinstance(target, gast.Name):
@@ -98,7 +106,7 @@ def delete(p, node):
 
 
 @statement(gast.If)
-def if_(p, node):
+def if_(p: Parser, node: gast.AST) -> None:
     """if test: body else: orelse. A literal test leaves one branch, as in CPython."""
     if isinstance(node.test, gast.Constant):
         p.execute(node.body if node.test.value else node.orelse)
@@ -113,7 +121,7 @@ def if_(p, node):
 
 
 @statement(gast.Return)
-def return_(p, node):
+def return_(p: Parser, node: gast.AST) -> None:
     """return value"""
     value = p.constant(None, node) if node.value is None else p.evaluate(node.value)
     leave_by_return(p, node)
@@ -122,13 +130,13 @@ def return_(p, node):
 
 
 @statement(gast.Raise)
-def raise_(p, node):
+def raise_(p: Parser, node: gast.AST) -> None:
     """raise, raise exception, raise exception from cause"""
     p.end(syntax.raise_, *p.evaluate_all([part for part in (node.exc, node.cause) if part is not None]), node=node)
 
 
 @statement(gast.Assert)
-def assert_(p, node):
+def assert_(p: Parser, node: gast.AST) -> None:
     """assert test, message; nothing under `python -O`"""
     if sys.flags.optimize:
         return
@@ -141,7 +149,7 @@ def assert_(p, node):
 
 
 @statement(gast.FunctionDef)
-def function(p, node):
+def function(p: Parser, node: gast.AST) -> None:
     """def: decorators first, then defaults, then the function goes through the decorators from the innermost."""
     decorators = p.evaluate_all(node.decorator_list)
     value = make_function(p, node, node.name)
@@ -151,7 +159,7 @@ def function(p, node):
 
 
 @statement(gast.Import)
-def import_(p, node):
+def import_(p: Parser, node: gast.AST) -> None:
     """import a.b assigns a; import a.b as c assigns a.b"""
     for alias in node.names:
         value = p.add(syntax.import_module, node=node, name=alias.name, level=0, attribute=None)
@@ -163,7 +171,7 @@ def import_(p, node):
 
 
 @statement(gast.ImportFrom)
-def import_from(p, node):
+def import_from(p: Parser, node: gast.AST) -> None:
     """from ..a import b as c"""
     for alias in node.names:
         value = p.add(syntax.import_module, node=node, name=node.module or "", level=node.level or 0,

@@ -1,23 +1,29 @@
 """One graph, batched: node by node, with the position of the batch axis in every value (None where it has none)."""
-from ..common.dim import symbols_of
+from __future__ import annotations
+
+from typing import Any, Union
+
+from ..common.dim import Size, symbols_of
 from ..common.errors import ShapeError
 from ..common.events import emit as announce
 from ..common.location import Origin
-from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, typed
 from ..mindir.control import make_tuple, tuple_getitem
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import bind, current_interpreter, expand_rule, vmap_rule
 from ..ops.basic import batched as with_batch_axis, scalar_to_tensor
 from .loop import loop_over_elements
 from .numbers import NUMBER_DTYPES, NUMBERS
+
+Batched = tuple[Any, Union[int, None]]       # a value and the position of its batch axis, None where it has none
 
 
 class CannotMask(Exception):
     """What depends on the mapped axis can only be run element by element; the message says what it is."""
 
 
-def batched_abstract(abstract, dim, size):
+def batched_abstract(abstract: Any, dim: int | None, size: Size) -> Abstract:
     """The abstract with a batch axis at `dim`; a number that differs between elements becomes a tensor."""
     if dim is None:
         return abstract
@@ -26,7 +32,7 @@ def batched_abstract(abstract, dim, size):
     return AbstractTensor(abstract.dtype, abstract.shape[:dim] + (size,) + abstract.shape[dim:])
 
 
-def as_batch(x, dim, size):
+def as_batch(x: Any, dim: int | None, size: Size) -> Any:
     """The node with its batch axis in front, repeated where it has none; numbers become tensors."""
     if dim is None and isinstance(x.abstract, AbstractScalar):
         x = scalar_to_tensor(x, dtype=NUMBER_DTYPES[x.abstract.type])
@@ -36,26 +42,26 @@ def as_batch(x, dim, size):
 class Batch:
     """The batched form of `graph`. control: rules of control flow; calls: {(graph, dims): graph}, so recursion ends."""
 
-    def __init__(self, graph, size, control, calls):
+    def __init__(self, graph: FuncGraph, size: Size, control: dict, calls: dict) -> None:
         self.graph, self.size, self.control, self.calls = graph, size, control, calls
 
-    def emit(self, args, dims):
+    def emit(self, args: Any, dims: Any) -> list:
         """Append the batched nodes to the builder's graph; [(node, dim)] of the outputs."""
         self.builder = current_interpreter()
         origin = self.builder.origin
-        self.env = dict(zip(self.graph.parameters, zip(args, dims)))
+        self.env: dict[AnfNode, Any] = dict(zip(self.graph.parameters, zip(args, dims)))
         for node in self.graph.nodes:
             self.builder.origin = Origin(node.origin.location, node, "vmap")
             self.env[node] = self._node(node)
         self.builder.origin = origin
         return [self._read(output) for output in self.graph.outputs]
 
-    def below(self, graph, dims, want=None):
+    def below(self, graph: FuncGraph, dims: Any, want: Any = None) -> tuple[FuncGraph, list]:
         """(`graph` batched, its outputs' dims), batch axes in front; want: per output True where there must be one."""
         target = FuncGraph(f"vmap {graph.name}", graph.origin)
         return self.fill(target, graph, dims, want)
 
-    def fill(self, target, graph, dims, want=None):
+    def fill(self, target: FuncGraph, graph: FuncGraph, dims: Any, want: Any = None) -> tuple[FuncGraph, list]:
         """`below` into an empty graph."""
         for p, dim in zip(graph.parameters, dims):
             target.add_parameter(p.name, batched_abstract(p.abstract, dim, self.size), p.origin)
@@ -67,7 +73,7 @@ class Batch:
             target.set_outputs(outs, make_tuple)
         return target, [0 if dim is not None or wanted else None for (_, dim), wanted in zip(made, want)]
 
-    def keep(self, node, args):
+    def keep(self, node: CNode, args: Any) -> Any:
         """The node as it is: nothing that it reads is mapped."""
         builder = self.builder
         args = [builder.graph.add(make_tuple, *[x for x, _ in a], abstract=of.abstract) if isinstance(a, list) else a
@@ -79,12 +85,12 @@ class Batch:
                     for i, e in enumerate(node.abstract.elements)]
         return copy, None
 
-    def _read(self, node):
+    def _read(self, node: AnfNode) -> Any:
         if isinstance(node, ValueNode):
             return node, None
         return self.env[node]
 
-    def _node(self, node):
+    def _node(self, node: CNode) -> Any:
         if node.fn is tuple_getitem:
             return self._read(node.args[0])[node.attrs["index"]]
         if node.fn is make_tuple:
@@ -99,7 +105,7 @@ class Batch:
             return self.control[node.fn](self, node, args, dims)
         return self._operator(node, args, dims)
 
-    def _operator(self, node, args, dims):
+    def _operator(self, node: CNode, args: Any, dims: Any) -> Batched | list[Batched]:
         prim, attrs, kinds = node.fn, node.attrs, [a.abstract for a in node.args]
         if "effect" in prim.traits and prim not in vmap_rule:
             raise CannotMask(f"{prim.name} has an effect for each element")
@@ -125,7 +131,7 @@ class Batch:
             made = loop_over_elements(element, args, dims, self.size)
         return made if isinstance(node.abstract, AbstractTuple) else made[0]
 
-    def _check_sizes(self, node):
+    def _check_sizes(self, node: CNode) -> None:
         def symbols(abstract):
             if isinstance(abstract, AbstractTuple):
                 return set().union(*[symbols(x) for x in abstract.elements])

@@ -10,32 +10,36 @@ A tape holds every tensor with its batch axis in front, mapped or not, so that w
 integers and bools without axes (counts, predicates) and what Python code has recorded stand on it as they are, and must
 not be mapped.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from .. import ops
 from ..common import dtype as dt
-from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
+from ..mindir.abstract import Abstract, AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import (call, check, cond, custom_vjp, gate, policy_of, port, tape_pop, tape_push,
                               while_loop)
-from ..mindir.graph import FuncGraph
+from ..mindir.graph import CNode, FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import move_batch_axis, reduce_sum
 from ..ops.creation import of_type
 from ..ops.reduction import reduce_all
 from ..ops.scalar import tensor_to_scalar
-from .batch import Batch, CannotMask, as_batch, batched_abstract
+from .batch import Batch, Batched, CannotMask, as_batch, batched_abstract
 from .masking import choose, is_linear, lend, shield, wanted
 
 
-def _in_front(args, dims):
+def _in_front(args: Any, dims: Any) -> tuple[list, list]:
     """The operands with their batch axes in front, and the dims they then have."""
     return [move_batch_axis(x, dim) for x, dim in zip(args, dims)], [None if dim is None else 0 for dim in dims]
 
 
-def _abstract(batch, node, dims):
+def _abstract(batch: Batch, node: CNode, dims: Any) -> AbstractTuple:
     return AbstractTuple(tuple(batched_abstract(e, dim, batch.size) for e, dim in zip(node.abstract.elements, dims)))
 
 
-def _check_maskable(node, *graphs):
+def _check_maskable(node: CNode, *graphs: Any) -> None:
     """raises : CannotMask where running a graph for an element that does not want it could be seen or never end."""
     if any(isinstance(x.abstract, AbstractTape) for x in node.args):
         raise CannotMask(f"a tape below a {node.fn.name} that each element decides")
@@ -45,12 +49,12 @@ def _check_maskable(node, *graphs):
                 raise CannotMask(f"{inner.fn.name} below a {node.fn.name} that each element decides")
 
 
-def _is_retry(node):
+def _is_retry(node: CNode) -> bool:
     """True for a check that only asks Python to run the call: where it fails for nothing, nothing is wrong."""
     return node.fn is check and node.attrs.get("again", False)
 
 
-def batch_check(batch, node, args, dims):
+def batch_check(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """A check for all elements at once."""
     if not _is_retry(node) or len(args) > 1:
         raise CannotMask("check has an effect for each element")
@@ -61,7 +65,7 @@ def batch_check(batch, node, args, dims):
     return []
 
 
-def batch_cond(batch, node, args, dims):
+def batch_cond(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """One branch for all, or both and a choice for each element."""
     args, dims = _in_front(args, dims)
     pred, *operands = args
@@ -79,7 +83,7 @@ def batch_cond(batch, node, args, dims):
     return [(choose(mask, true, false, batch.size), 0) for true, false in pairs]
 
 
-def _side(batch, node, side, chosen, operands, dims):
+def _side(batch: Batch, node: CNode, side: Any, chosen: Any, operands: Any, dims: Any) -> Any:
     """The results of one side of a branch for the elements chosen, anything for the others; batch axes in front."""
     def emit(values):
         made = Batch(side, batch.size, batch.control, batch.calls).emit(values, dims)
@@ -98,7 +102,7 @@ def _side(batch, node, side, chosen, operands, dims):
                       of_type(kind) for kind in kinds]))
 
 
-def batch_while(batch, node, args, dims):
+def batch_while(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """One condition for all, or iterations as long as any element wants one."""
     args, dims = _in_front(args, dims)
     test, body, k = node.attrs["cond"], node.attrs["body"], node.attrs["invariants"]
@@ -141,7 +145,7 @@ def batch_while(batch, node, args, dims):
     return list(zip(made[1:], state))
 
 
-def batch_call(batch, node, args, dims):
+def batch_call(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """A call of the batched graph, all of whose results are batched."""
     args, dims = _in_front(args, dims)
     graph, out = node.attrs["graph"], [None if isinstance(e, AbstractTape) else 0 for e in node.abstract.elements]
@@ -153,7 +157,7 @@ def batch_call(batch, node, args, dims):
     return list(zip(made, out))
 
 
-def batch_custom(batch, node, args, dims):
+def batch_custom(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """The batched graph with the batched bprop, which adds up the gradients of operands that all elements share."""
     args, dims = _in_front(args, dims)
     n = len(node.abstract.elements)
@@ -170,14 +174,14 @@ def batch_custom(batch, node, args, dims):
     return list(zip(made, out))
 
 
-def batch_port(batch, node, args, dims):
+def batch_port(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """All values have the batch axis, so that the gate behind knows; the token has none."""
     args = [as_batch(batch.builder.lift(x), dim, batch.size) for x, dim in zip(*_in_front(args, dims))]
     dims = [0] * len(args) + [None]
     return list(zip(append(port, *args, abstract=_abstract(batch, node, dims)), dims))
 
 
-def batch_gate(batch, node, args, dims):
+def batch_gate(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """Every element passes the hooks, and all see it with their own gradient."""
     args, dims = _in_front(args, dims)
     attrs, count, out = node.attrs, node.attrs["count"], [0] * node.attrs["count"]
@@ -193,13 +197,13 @@ def batch_gate(batch, node, args, dims):
     return list(zip(made, out))
 
 
-def _stays(abstract):
+def _stays(abstract: Abstract) -> bool:
     """True for what stands on a tape without a batch axis."""
     return isinstance(abstract, (AbstractAny, AbstractScalar)) or (
         isinstance(abstract, AbstractTensor) and abstract.shape == () and abstract.dtype.kind in "bui")
 
 
-def batch_push(batch, node, args, dims):
+def batch_push(batch: Batch, node: CNode, args: Any, dims: Any) -> Batched:
     """All tensors go onto the tape with a batch axis."""
     values = []
     for x, dim, of in zip(args[1:], dims[1:], node.args[1:]):
@@ -209,7 +213,7 @@ def batch_push(batch, node, args, dims):
     return tape_push(args[0], *values), None
 
 
-def batch_pop(batch, node, args, dims):
+def batch_pop(batch: Batch, node: CNode, args: Any, dims: Any) -> list[Batched]:
     """All tensors come from the tape with a batch axis."""
     abstracts = node.attrs["abstracts"]
     out = [None if _stays(a) else 0 for a in abstracts]

@@ -2,13 +2,18 @@
 
     i, out = 0, zeros[size, ..];  while i < size:  out[i] = f(x[i], w);  i = i + 1
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
-from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import while_loop
+from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..ops.basic import move_batch_axis, reshape, scalar_to_tensor
 from ..ops.creation import of_type
@@ -16,8 +21,12 @@ from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
 from ..ops.scalar import tensor_to_scalar
 from .numbers import NUMBER_DTYPES
 
+if TYPE_CHECKING:
+    from ..common.dim import Size
+    from .batch import Batched
 
-def loop_over_elements(graph, args, dims, size):
+
+def loop_over_elements(graph: FuncGraph, args: Any, dims: Any, size: Size) -> list[Batched]:
     """Run `graph`, typed for one element, for each element in turn; [(node, 0)] of its outputs, under the builder."""
     args = [move_batch_axis(x, dim) for x, dim in zip(args, dims)]
     outs = [_tensor_type(node.abstract) for node in graph.outputs]
@@ -42,18 +51,18 @@ def loop_over_elements(graph, args, dims, size):
     return [(x, 0) for x in made[1:]]
 
 
-def _tensor_type(abstract):
+def _tensor_type(abstract: Any) -> AbstractTensor:
     return AbstractTensor(NUMBER_DTYPES[abstract.type], ()) if isinstance(abstract, AbstractScalar) else abstract
 
 
-def _element(x, i, abstract):
+def _element(x: Any, i: Any, abstract: Abstract) -> Any:
     """x[i] as a value of this type."""
     sizes = (1,) + x.shape[1:]
     one = reshape(dynamic_slice(x, i, *[np.int64(0)] * (x.ndim - 1), sizes=sizes), shape=x.shape[1:])
     return tensor_to_scalar(one) if isinstance(abstract, AbstractScalar) else one
 
 
-def _stored(buffer, i, x, out):
+def _stored(buffer: Any, i: Any, x: Any, out: Any) -> Any:
     """The buffer with x at position i."""
     if isinstance(x.abstract, AbstractScalar):
         x = scalar_to_tensor(x, dtype=out.dtype)

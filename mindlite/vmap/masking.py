@@ -7,10 +7,15 @@ up whose product with a zero cotangent would be a NaN in the gradient of what al
 through what is lent. (`where` on both ends of what may be infinite is the usual advice to users of masks; here it is
 the rule, and the value is one at which the program can be run.)
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
 from .. import ops
 from ..common import dtype as dt
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple, tuple_getitem
+from ..mindir.graph import CNode, FuncGraph
 from ..mindir.primitive import sbp_rule_table
 from ..ops.basic import broadcast_to, cast, reshape
 from ..ops.dynamic_slicing import dynamic_slice
@@ -18,18 +23,21 @@ from ..ops.logic import where
 from ..ops.reduction import reduce_any
 from .numbers import NUMBERS
 
+if TYPE_CHECKING:
+    from ..common.dim import Size
 
-def choose(mask, new, old, size):
+
+def choose(mask: Any, new: Any, old: Any, size: Size) -> Any:
     """new where the element's mask is true, else old; both with the batch axis in front."""
     return where(reshape(mask, shape=(size,) + (1,) * (new.ndim - 1)), new, old)
 
 
-def wanted(mask):
+def wanted(mask: Any) -> Any:
     """True if any element has it."""
     return reduce_any(mask, axis=(0,), keepdims=False)
 
 
-def lend(mask, values, dims, size):
+def lend(mask: Any, values: Any, dims: Any, size: Size) -> list:
     """The values, those with a batch axis (in front) with rows lent to the elements that the mask leaves out."""
     first = ops.argmax(cast(mask, dtype=dt.int64), 0) if size != 0 else 0
 
@@ -39,17 +47,17 @@ def lend(mask, values, dims, size):
     return [x if dim is None or size == 0 else filled(x) for x, dim in zip(values, dims)]
 
 
-def shield(mask, values, dims):
+def shield(mask: Any, values: Any, dims: Any) -> list:
     """The values, those that all elements share without a gradient if no element is in the mask, when nothing is lent."""
     some = wanted(mask)
     return [where(some, x, ops.stop_gradient(x)) if dim is None and isinstance(x.abstract, AbstractTensor)
             and x.abstract.dtype.is_differentiable else x for x, dim in zip(values, dims)]
 
 
-def is_linear(graph):
+def is_linear(graph: FuncGraph) -> bool:
     """True for a graph that can be run with any values: it is linear in what it is given, by the facts that operators state
     for SBP, so its slopes are constants; and no index or size hangs on it."""
-    varying = set(graph.parameters)
+    varying: set = set(graph.parameters)
     for node in graph.nodes:
         read = {i for i, arg in enumerate(node.args) if arg in varying}
         if not read:
@@ -62,16 +70,16 @@ def is_linear(graph):
     return True
 
 
-def _decides(node):
+def _decides(node: CNode) -> bool:
     """True for comparisons and their kin: no gradient passes them."""
     return "elementwise" in node.fn.traits and not node.abstract.dtype.is_differentiable
 
 
-def _bools(node):
+def _bools(node: CNode) -> set[int]:
     return {i for i, arg in enumerate(node.args) if isinstance(arg.abstract, AbstractTensor) and arg.abstract.dtype.kind == "b"}
 
 
-def _linear(node):
+def _linear(node: CNode) -> Any:
     if node.fn not in sbp_rule_table:
         return ()
     linear = sbp_rule_table[node.fn].linear

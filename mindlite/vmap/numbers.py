@@ -2,8 +2,13 @@
 
 A rule takes tensors [size] and gives one, or None where it cannot.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from .. import ops
 from ..common import dtype as dt
+from ..common.annotations import Function
 from ..ops.basic import cast, reshape, scalar_to_tensor
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_compare, scalar_unary, tensor_to_scalar
 
@@ -15,20 +20,20 @@ _COMPARE = {"<": ops.less, "<=": ops.less_equal, ">": ops.greater, ">=": ops.gre
             "!=": ops.not_equal}
 
 
-def _rule(prim):
+def _rule(prim: Any) -> Function:
     def register(rule):
         NUMBERS[prim] = rule
         return rule
     return register
 
 
-def _as_integers(*args):
+def _as_integers(*args: Any) -> list:
     """bool counts as 0 and 1 in arithmetic, as in Python."""
     return [cast(x, dtype=dt.int64) if x.dtype is dt.bool_ else x for x in args]
 
 
 @_rule(scalar_binary)
-def binary(a, b, *, op):
+def binary(a: Any, b: Any, *, op: str) -> Any:
     if op == "/":
         return ops.div(cast(a, dtype=dt.float64), cast(b, dtype=dt.float64))
     if op in _BITS:
@@ -37,12 +42,12 @@ def binary(a, b, *, op):
 
 
 @_rule(scalar_compare)
-def compare(a, b, *, op):
+def compare(a: Any, b: Any, *, op: str) -> Any:
     return _COMPARE[op](a, b)
 
 
 @_rule(scalar_unary)
-def unary(a, *, op):
+def unary(a: Any, *, op: str) -> Any:
     if op == "not":
         return ops.equal(a, 0)
     a, = _as_integers(a)
@@ -50,16 +55,16 @@ def unary(a, *, op):
 
 
 @_rule(scalar_cast)
-def cast_number(a, *, type):
+def cast_number(a: Any, *, type: type) -> Any:
     return cast(a, dtype=NUMBER_DTYPES[type])
 
 
 @_rule(tensor_to_scalar)
-def number_of(x):
+def number_of(x: Any) -> Any:
     kind = {"b": dt.bool_, "f": dt.float64}.get(x.dtype.kind, dt.int64)
     return cast(reshape(x, shape=x.shape[:1]), dtype=kind)
 
 
 @_rule(scalar_to_tensor)
-def tensor_of(x, *, dtype):
+def tensor_of(x: Any, *, dtype: Any) -> Any:
     return cast(x, dtype=dtype)

@@ -9,6 +9,11 @@ is masked: both sides of a branch run and `where` chooses, a loop goes on while 
 a rule, and what cannot be masked (effects, recursion, tapes under a predicate of each element), runs in a loop over
 the elements; that is announced by the event "vmap_fallback".
 """
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from ..common.annotations import Function
 from ..common.errors import ArgumentError, OutAxesError
 from ..common.events import emit as announce
 from ..common.location import Origin
@@ -22,8 +27,11 @@ from .batch import Batch, CannotMask, as_batch, batched_abstract
 from .control import CONTROL
 from .loop import loop_over_elements
 
+if TYPE_CHECKING:
+    from ..common.dim import Size
 
-def vmap_graph(graph, in_axes, out_axes, size):
+
+def vmap_graph(graph: FuncGraph, in_axes: Any, out_axes: Any, size: Size) -> FuncGraph:
     """The graph that maps `graph` over an axis of its operands.
 
     in_axes : per parameter the mapped axis of the operand, None for an operand that all elements share
@@ -39,7 +47,7 @@ def vmap_graph(graph, in_axes, out_axes, size):
     return graph.transforms[key]
 
 
-def _mapped(graph, in_axes, out_axes, size):
+def _mapped(graph: FuncGraph, in_axes: Any, out_axes: Any, size: Size) -> FuncGraph:
     try:
         return _written(graph, in_axes, out_axes, size, Batch(graph, size, CONTROL, {}).emit)
     except CannotMask as reason:
@@ -47,7 +55,7 @@ def _mapped(graph, in_axes, out_axes, size):
         return _written(graph, in_axes, out_axes, size, lambda args, dims: loop_over_elements(graph, args, dims, size))
 
 
-def _written(graph, in_axes, out_axes, size, write):
+def _written(graph: FuncGraph, in_axes: Any, out_axes: Any, size: Size, write: Function) -> FuncGraph:
     """The mapped graph; write(args, dims) -> [(node, dim)] of its outputs."""
     target = FuncGraph(f"vmap {graph.name}", graph.origin)
     dims = [None if axis is None else axis % (p.abstract.ndim + 1) for p, axis in zip(graph.parameters, in_axes)]
