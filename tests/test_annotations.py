@@ -24,7 +24,8 @@ from mindlite.common.tensor import Tensor
 from mindlite.mindir.primitive import Primitive
 
 ROOT = pathlib.Path(mindlite.__file__).parent
-BARE = {"common": 0, "mindir": 0, "compile": 0, "fallback": 0, "infer": 0, "parse": 0, "ad": 0, "vmap": 0, "nn": 0, "nn/probability": 0}
+BARE = {"common": 0, "mindir": 0, "compile": 0, "fallback": 0, "infer": 0, "parse": 0, "ad": 0, "vmap": 0, "nn": 0,
+        "nn/probability": 0}
 STUB = pathlib.Path(tensor.__file__).with_name("tensor_methods.pyi")
 
 

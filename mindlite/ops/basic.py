@@ -410,15 +410,15 @@ def reduced_shape(shape, axis, keepdims):
 
 def merge_indices(index, reduced, axis, ndim, keepdims):
     """The index into the operand, from the output's index and the indices along the reduced axes."""
-    kept, inner = iter(index), iter(reduced)
+    outer, inner = iter(index), iter(reduced)
     out = []
     for i in range(ndim):
         if i in axis:
             if keepdims:
-                next(kept)
+                next(outer)
             out.append(next(inner))
         else:
-            out.append(next(kept))
+            out.append(next(outer))
     return tuple(out)
 
 
@@ -484,8 +484,8 @@ vmap_reduction(reduce_sum)
 def reduction_spec(x, *, axis, keepdims, **attrs):
     """The index string of a reduction: the letters of `axis` vanish."""
     names = letters(len(x.shape))
-    kept = ("_" if i in axis else letter for i, letter in enumerate(names) if keepdims or i not in axis)
-    return names + "->" + "".join(kept)
+    remaining = ("_" if i in axis else letter for i, letter in enumerate(names) if keepdims or i not in axis)
+    return names + "->" + "".join(remaining)
 
 
 sbp_rule(reduce_sum, reduction_spec, linear=[{0}])

@@ -45,10 +45,10 @@ def pixel_shuffle(input: TensorLike, upscale_factor: int) -> Tensor:
     if compare("<", r, 1):
         raise ValueRangeError(f"pixel_shuffle: upscale_factor is at least 1, not {r}")
     *lead, channels, height, width = x.shape
-    kept, n = _divided("pixel_shuffle", channels, r * r, "a channel axis"), len(lead)
-    x = reshape(x, shape=(*lead, kept, r, r, height, width))
+    channels_out, n = _divided("pixel_shuffle", channels, r * r, "a channel axis"), len(lead)
+    x = reshape(x, shape=(*lead, channels_out, r, r, height, width))
     x = transpose(x, perm=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return reshape(x, shape=(*lead, kept, height * r, width * r))
+    return reshape(x, shape=(*lead, channels_out, height * r, width * r))
 
 
 @planned
@@ -106,9 +106,9 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """
     x, b = _picture("depth_to_space", x, 4), as_size("depth_to_space", block_size)
     batch, channels, height, width = x.shape
-    kept = _divided("depth_to_space", channels, b * b, "a channel axis")
-    x = transpose(reshape(x, shape=(batch, b, b, kept, height, width)), perm=(0, 3, 4, 1, 5, 2))
-    return reshape(x, shape=(batch, kept, height * b, width * b))
+    channels_out = _divided("depth_to_space", channels, b * b, "a channel axis")
+    x = transpose(reshape(x, shape=(batch, b, b, channels_out, height, width)), perm=(0, 3, 4, 1, 5, 2))
+    return reshape(x, shape=(batch, channels_out, height * b, width * b))
 
 
 # ---------------------------------------------------------------- blocks and the batch
@@ -133,12 +133,12 @@ def space_to_batch_nd(input_x: TensorLike, block_size: Any, paddings: Any) -> Te
     """
     x = as_operand(input_x)
     block, ends = _settings("space_to_batch_nd", x.ndim, block_size, paddings)
-    kept = x.ndim - len(block)
-    x = pad_constant(x, [(0, 0)] * kept + ends)
-    sizes = [_divided("space_to_batch_nd", n, b, "an axis") for n, b in zip(x.shape[kept:], block)]
-    x = reshape(x, shape=(*x.shape[:kept], *(n for pair in zip(sizes, block) for n in pair)))
-    inner = [kept + 2 * i + 1 for i in range(len(block))]
-    x = transpose(x, perm=(*inner, *range(kept), *(i - 1 for i in inner)))
+    outer = x.ndim - len(block)
+    x = pad_constant(x, [(0, 0)] * outer + ends)
+    sizes = [_divided("space_to_batch_nd", n, b, "an axis") for n, b in zip(x.shape[outer:], block)]
+    x = reshape(x, shape=(*x.shape[:outer], *(n for pair in zip(sizes, block) for n in pair)))
+    inner = [outer + 2 * i + 1 for i in range(len(block))]
+    x = transpose(x, perm=(*inner, *range(outer), *(i - 1 for i in inner)))
     count = x.shape[len(block)]
     for b in block:
         count = count * b
@@ -157,16 +157,16 @@ def batch_to_space_nd(input_x: TensorLike, block_shape: Ints, crops: Any) -> Ten
     """
     x = as_operand(input_x)
     block, ends = _settings("batch_to_space_nd", x.ndim, block_shape, crops)
-    kept, count = x.ndim - len(block), x.shape[0]
+    outer, count = x.ndim - len(block), x.shape[0]
     for b in block:
         count = _divided("batch_to_space_nd", count, b, "a batch")
     m = len(block)
     x = reshape(x, shape=(*block, count, *x.shape[1:]))
-    pairs = (axis for i in range(m) for axis in (m + kept + i, i))
-    x = transpose(x, perm=(*range(m, m + kept), *pairs))
+    pairs = (axis for i in range(m) for axis in (m + outer + i, i))
+    x = transpose(x, perm=(*range(m, m + outer), *pairs))
     shape = tuple(x.shape)
-    x = reshape(x, shape=(*shape[:kept], *(shape[kept + 2 * i] * shape[kept + 2 * i + 1] for i in range(m))))
-    for axis, (before, after) in enumerate(ends, kept):
+    x = reshape(x, shape=(*shape[:outer], *(shape[outer + 2 * i] * shape[outer + 2 * i + 1] for i in range(m))))
+    for axis, (before, after) in enumerate(ends, outer):
         if before or after:
             x = take_range(x, axis, before, x.shape[axis] - after)
     return x

@@ -99,14 +99,14 @@ def ctc_greedy_decoder(inputs: Sequence[TensorLike], sequence_length: TensorLike
     times, batch, classes = x.shape
     best, value = (reshape(y, shape=(times, batch)).T for y in (argmax(x, 2), amax(x, 2)))
     running = less(arange(times), ends)
-    kept = logical_and(running, not_equal(best, classes - 1))
+    keep = logical_and(running, not_equal(best, classes - 1))
     if merge_repeated:
         same = equal(best[:, 1:], best[:, :times - 1])
-        kept = logical_and(kept, logical_not(concat((full((batch, 1), False), same), 1)))
-    position = cumsum(cast(kept, dtype=dt.int64), 1) - 1
+        keep = logical_and(keep, logical_not(concat((full((batch, 1), False), same), 1)))
+    position = cumsum(cast(keep, dtype=dt.int64), 1) - 1
     sequence = broadcast_to(reshape(arange(batch), shape=(batch, 1)), shape=(batch, times))
-    indices = stack([masked_select(sequence, kept), masked_select(position, kept)], 1)
-    longest = amax(reduce_sum(cast(kept, dtype=dt.int64), axis=1, keepdims=False))
+    indices = stack([masked_select(sequence, keep), masked_select(position, keep)], 1)
+    longest = amax(reduce_sum(cast(keep, dtype=dt.int64), axis=1, keepdims=False))
     shape = stack([full((), batch, dtype=dt.int64), longest], 0)
     chance = -reduce_sum(where(running, value, 0), axis=1, keepdims=True)
-    return indices, masked_select(best, kept), shape, chance
+    return indices, masked_select(best, keep), shape, chance

@@ -51,8 +51,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
             raise ArgumentError(f"einsum: the output's letter {letter!r} is in no operand", note=equation)
     while len(parts) > 1:
         (a, ta), (b, tb), *rest = parts
-        kept = set(output).union(*(term for _, term in rest))
-        parts = [_pair(a, ta, b, tb, kept, sizes)] + rest
+        needed = set(output).union(*(term for _, term in rest))
+        parts = [_pair(a, ta, b, tb, needed, sizes)] + rest
     x, term = parts[0]
     gone = tuple(k for k, letter in enumerate(term) if letter not in output)
     if gone:
@@ -102,23 +102,23 @@ def _take_diagonals(x, term):
         require("==", n, x.shape[b],
                 lambda: ShapeError(f"einsum: the axes of {letter!r} have sizes {n} and {x.shape[b]}"))
         rest = [k for k in range(x.ndim) if k not in (a, b)]
-        kept = tuple(x.shape[k] for k in rest)
+        others = tuple(x.shape[k] for k in rest)
         if not isinstance(n, int):
             raise ArgumentError(f"einsum: a diagonal of an axis of size {n}, known at run time only")
-        flat = reshape(transpose(x, perm=(a, b) + tuple(rest)), shape=(n * n,) + kept)
-        x = slice_(flat, start=(0,) * flat.ndim, sizes=(n,) + kept, step=(n + 1,) + (1,) * len(kept))
+        flat = reshape(transpose(x, perm=(a, b) + tuple(rest)), shape=(n * n,) + others)
+        x = slice_(flat, start=(0,) * flat.ndim, sizes=(n,) + others, step=(n + 1,) + (1,) * len(others))
         term = [letter] + [term[k] for k in rest]
     return x, term
 
 
-def _pair(a, ta, b, tb, kept, sizes):
+def _pair(a, ta, b, tb, needed, sizes):
     """The product of two operands, summed over the letters that nobody needs any more."""
-    for letter in [c for c in ta if c not in tb and c not in kept]:
+    for letter in [c for c in ta if c not in tb and c not in needed]:
         a, ta = reduce_sum(a, axis=ta.index(letter)), [c for c in ta if c != letter]
-    for letter in [c for c in tb if c not in ta and c not in kept]:
+    for letter in [c for c in tb if c not in ta and c not in needed]:
         b, tb = reduce_sum(b, axis=tb.index(letter)), [c for c in tb if c != letter]
     both = [c for c in ta if c in tb]
-    batch, inner = [c for c in both if c in kept], [c for c in both if c not in kept]
+    batch, inner = [c for c in both if c in needed], [c for c in both if c not in needed]
     rows, columns = [c for c in ta if c not in tb], [c for c in tb if c not in ta]
     left = _arrange(a, ta, batch + rows + inner, sizes)
     right = _arrange(b, tb, batch + inner + columns, sizes)

@@ -169,8 +169,8 @@ def geqrf(input: TensorLike) -> Any:
         v = where(equal(rows, k), 1.0, where(rows > k, below / where(plain, 1.0, first - beta), 0.0))
         turned_rows = made - tau * _product(v, _product(turned(v), made))
         columns = reshape(arange(n), shape=(1, n))
-        kept = where(logical_and(equal(columns, k), rows > k), broadcast_to(v, shape=tuple(made.shape)), turned_rows)
-        made = where(columns < k, made, kept)
+        updated = where(logical_and(equal(columns, k), rows > k), broadcast_to(v, shape=tuple(made.shape)), turned_rows)
+        made = where(columns < k, made, updated)
         taus.append(tau[..., 0])
     return made, concat(taus, -1)
 

@@ -124,8 +124,8 @@ def _without_bools(items):
     others = [item for i, item in enumerate(items) if i not in bools and _is_advanced(item)]
     if not others:
         place = bools[0] if bools[-1] - bools[0] == len(bools) - 1 else 0       # in front if others stand between them
-        kept = [item for i, item in enumerate(items) if i not in bools]
-        return [*kept[:place], None, *kept[place:]]
+        others = [item for i, item in enumerate(items) if i not in bools]
+        return [*others[:place], None, *others[place:]]
     if not any(map(is_array, others)):                       # only ints: one of them becomes a tensor of one element
         first = next(i for i, item in enumerate(items) if item is others[0] and i not in bools)
         items = [*items[:first], reshape(as_operand(items[first]), shape=(1,)), *items[first + 1:]]
@@ -434,8 +434,8 @@ def _set_advanced(whole, s, value):
     rest = [a for a in range(len(shape)) if a not in axes]
     indices = stack_indices(tensors)
     lead = tuple(indices.shape[:-1])
-    kept = [shape[a] for a in rest]
-    value = _fit(value, tuple(kept[:front]) + lead + tuple(kept[front:]))
+    outer = [shape[a] for a in rest]
+    value = _fit(value, tuple(outer[:front]) + lead + tuple(outer[front:]))
     if front:
         k = len(lead)
         perm = (*range(front, front + k), *range(front), *range(front + k, value.ndim))

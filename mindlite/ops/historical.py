@@ -85,8 +85,8 @@ def batch_dot(x1: TensorLike, x2: TensorLike, axes: Any = None) -> Tensor:
     letters = iter("cdefghijklmnopqrstuvw")
     left = "".join("a" if i == 0 else "b" if i == first else next(letters) for i in range(a.ndim))
     right = "".join("a" if i == 0 else "b" if i == second else next(letters) for i in range(b.ndim))
-    kept = left.replace("b", "") + right.replace("b", "")[1:]
-    out = einsum(f"{left},{right}->{kept}", a, b)
+    output = left.replace("b", "") + right.replace("b", "")[1:]
+    out = einsum(f"{left},{right}->{output}", a, b)
     return out if out.ndim > 1 else reshape(out, shape=(out.shape[0], 1))
 
 

@@ -175,7 +175,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
             raise ValueRangeError(f"embedding: padding_idx {padding_idx} is no row of {rows}")
         row = padding_idx + rows if padding_idx < 0 else padding_idx
         keep = cast_to(not_equal(iota(rows), row), dtype_of(weight))
-        kept = reshape(keep, shape=(rows, 1))
+        unchanged = reshape(keep, shape=(rows, 1))
         from_there = stop_gradient(weight)
-        weight = weight * kept + from_there * (1 - kept)
+        weight = weight * unchanged + from_there * (1 - unchanged)
     return gather_axis(weight, as_operand(input), axis=0)

@@ -164,6 +164,6 @@ def pinv(x: Tensor, *, atol: float | None = None, rtol: float | None = None, her
     least = amax(s, -1, True) * rtol
     if atol is not None:
         least = where(greater(least, atol), least, atol)
-    kept = greater(s, least)
-    scale = where(kept, 1 / where(kept, s, 1.0), 0.0)
+    above = greater(s, least)
+    scale = where(above, 1 / where(above, s, 1.0), 0.0)
     return batch_matmul(v * reshape(scale, shape=(*s.shape[:-1], 1, s.shape[-1])), turned(u))

@@ -170,10 +170,10 @@ def first_apart_infer(overlaps):
 
 @eval_rule(first_apart)
 def first_apart_eval(overlaps):
-    kept = np.ones(overlaps.shape[:-1], np.bool_)
+    keep = np.ones(overlaps.shape[:-1], np.bool_)
     for i in range(overlaps.shape[-1]):
-        kept[..., i + 1:] &= ~(kept[..., i:i + 1] & overlaps[..., i, i + 1:])
-    return kept
+        keep[..., i + 1:] &= ~(keep[..., i:i + 1] & overlaps[..., i, i + 1:])
+    return keep
 
 
 @vmap_rule(first_apart)

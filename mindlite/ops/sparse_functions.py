@@ -164,8 +164,8 @@ def coo_add(x1: Any, x2: Any, thresh: Any) -> Any:
     if x1.shape != x2.shape:
         raise ShapeError("coo_add: the shapes differ", note=f"{list(x1.shape)} and {list(x2.shape)}")
     indices, values = summed(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
-    kept = reshape(nonzero(greater_equal(abs(values), as_operand(thresh))), shape=(-1,))
-    return COOTensor(gather(indices, kept, 0), gather(values, kept, 0), x1.shape)
+    positions = reshape(nonzero(greater_equal(abs(values), as_operand(thresh))), shape=(-1,))
+    return COOTensor(gather(indices, positions, 0), gather(values, positions, 0), x1.shape)
 
 
 def coo_concat(sp_input: Sequence[Any], concat_dim: int = 0) -> Any:

@@ -88,8 +88,8 @@ def _kept(drop, x, keep_prob):
         raise ValueRangeError(f"keep_prob is in [0, 1], not {keep_prob}")
     x = as_operand(x)
     scale = drop(cast(ones_like(x), dtype=dt.float32), 1.0 - keep_prob)
-    kept = not_equal(scale, 0)
-    return where(kept, cast(x * scale, dtype=x.dtype), 0), kept
+    valid = not_equal(scale, 0)
+    return where(valid, cast(x * scale, dtype=x.dtype), 0), valid
 
 
 @operation

@@ -86,5 +86,5 @@ def DropoutDoMask(x, mask, keep_prob):
     if mask.size * 8 < x.size:
         raise ShapeError("DropoutDoMask: the mask has too few bits", note=f"{mask.size * 8} for {x.size} elements")
     bits = reshape(cast(mask, dtype=dt.int32), shape=(-1, 1)) // (2 ** arange(8)) % 2
-    kept = reshape(reshape(bits, shape=(-1,))[:x.size], shape=tuple(x.shape))
-    return x * cast_to(kept, dtype_of(x)) / cast_to(keep_prob, dtype_of(x))
+    mask = reshape(reshape(bits, shape=(-1,))[:x.size], shape=tuple(x.shape))
+    return x * cast_to(mask, dtype_of(x)) / cast_to(keep_prob, dtype_of(x))

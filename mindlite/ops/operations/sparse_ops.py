@@ -101,8 +101,8 @@ def SparseAdd(x1_indices, x1_values, x1_shape, x2_indices, x2_values, x2_shape, 
     """(indices in order, sums, shape) of two sparse tensors of one shape; sums of a magnitude below `thresh` are left out."""
     indices, values = summed(concat((x1_indices, x2_indices)), concat((x1_values, x2_values)),
                              _sizes(x1_shape, x1_indices.shape[1]))
-    kept = reshape(nonzero(greater_equal(abs(values), thresh)), shape=(-1,))
-    return gather(indices, kept, 0), gather(values, kept, 0), x1_shape
+    positions = reshape(nonzero(greater_equal(abs(values), thresh)), shape=(-1,))
+    return gather(indices, positions, 0), gather(values, positions, 0), x1_shape
 
 
 def _strides(shape):
