@@ -83,8 +83,8 @@ def element_of(node: Any, index: Any) -> Abstract:
 
 
 def holds_python(node: Any) -> bool:
-    """True for Python code that keeps what it is given, and for control flow with such code in it. What a gradient of the
-    user's calls is not meant: its function is not recorded, and it runs on the way back."""
+    """True for Python code that keeps its operands, and for control flow with such code in it. The gradient
+    function of a custom call does not count: it is not recorded, and runs in the reverse pass."""
     if node.fn is segment:
         return node.attrs["keeps"]
     seen, todo = set(), [node]

@@ -145,8 +145,8 @@ class Reverse:
         return self.cotangents[key][0]
 
     def cotangent(self, node: Any, index: Any = None) -> Any:
-        """The cotangent of a forward node (or of its result `index`), None where nothing has flowed; exactly zero where data
-        decides that nothing arrives."""
+        """The cotangent of a forward node (or of its result `index`): None if there is
+        none, exactly zero where data decides that none arrives."""
         part = self.part(node, index)
         if part is None:
             return None
@@ -177,8 +177,8 @@ class Reverse:
         return Reverse(graph, wrt, seeds, self.calls, parent=self, operands=operands, reaches=reaches, changing=changing)
 
     def called(self, graph: FuncGraph, wrt: Positions, seeds: Any) -> Reverse:
-        """The Reverse of a graph that is called: made once, with a boolean for every seed and every gradient. In a recursion
-        its forward and backward are empty still."""
+        """The Reverse of a called graph, made once, with a boolean for every seed and every
+        gradient. Inside a recursion its graphs are still empty."""
         found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
         if found is None:
             found = Reverse(graph, wrt, seeds, self.calls, reaches=[FLAGGED] * len(seeds))

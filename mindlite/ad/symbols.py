@@ -15,8 +15,8 @@ from ..mindir.graph import FuncGraph
 
 
 def changing_sizes(body: Any) -> frozenset[Symbol]:
-    """The Symbols of a loop's body whose value changes from iteration to iteration: the size of a parameter is a Symbol, and
-    the next one's is another size. A state that has no value before the loop has such a Symbol outside of it, too."""
+    """The Symbols of a loop's body whose value changes between iterations: a parameter's size is a Symbol, and the
+    next iteration has another size. So is a size of a state without a value before the loop."""
     found = set()
     for parameter, after in zip(body.parameters, body.outputs):
         if parameter.abstract != after.abstract:

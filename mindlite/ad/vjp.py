@@ -66,8 +66,8 @@ def _join(graph: FuncGraph, reverse: Any) -> FuncGraph:
 
 
 def _opened(abstract: Any, given: Any) -> AbstractTensor:
-    """The type of a cotangent that comes in: a size that the function itself makes, which `given` do not have, has a symbol
-    of its own there, as the cotangent is there before it."""
+    """The type of an incoming cotangent. A size that the function computes, which `given` do not
+    have, gets its own symbol: the cotangent exists before it is computed."""
     known = {symbol for node in given for symbol in symbols_of_abstract(node.abstract)}
     return AbstractTensor(abstract.dtype, tuple([size if set(symbols_of(size)) <= known else Symbol(lo=0).dim
                                                  for size in abstract.shape]))

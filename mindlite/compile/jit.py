@@ -231,8 +231,8 @@ class JitFunction:
         return self.python(args, kwargs)
 
     def drop_outdated(self, trap: Trap, before: int) -> None:
-        """Forget the variants that a trap concerns, if something has been learnt since `changes` was `before`. (Where
-        nothing has, the call raises whenever it is made.)"""
+        """Remove the variants that a trap concerns, if something was learnt since
+        `changes` was `before`. (Otherwise the call raises each time.)"""
         with self.lock:
             if self.fallbacks.changes != before:
                 self.drop([v for v in self.variants if v.calls_python or trap.key is None
@@ -332,8 +332,8 @@ class JitFunction:
         return variant, complete(variant.plan, leaves), signature
 
     def compile_or_leave(self, signature: Signature, args: tuple, kwargs: dict[str, Any]) -> Variant | None:
-        """A new variant; None where the call runs in Python: once, to see what calls give, or as a graph cannot say
-        it."""
+        """A new variant, or None if Python makes the call: once, to record the
+        types of calls, or because a graph cannot express it."""
         if signature in self.in_python:
             return None
         if not self.trees.refused:
@@ -362,8 +362,8 @@ class JitFunction:
         return None
 
     def leave(self, signature: Signature, refusal: Refusal) -> None:
-        """From now on Python makes such calls; of a refusal that is not certain, unless it raises as well, as the program's own
-        exceptions arrive as themselves."""
+        """From now on Python makes such calls. After an uncertain refusal, only if Python
+        does not raise: the program's own exceptions are not hidden."""
         with self.lock:
             self.drop([v for v in self.variants if fits(v.plan, signature)])
         self.in_python[signature] = (refusal.location, f"runs in Python: {refusal.message}",

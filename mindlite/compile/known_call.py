@@ -94,8 +94,8 @@ class KnownCall:
         return error
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-        """The outputs of the graph, new arrays all of them; None where the arguments are not as expected, or a run is under way
-        in this thread: nothing has run. raises : as Executable.run"""
+        """The outputs of the graph as new arrays; None, with nothing run, if the arguments do not fit
+        or a run is in progress in this thread. raises : as Executable.run"""
         if self.arenas.depth >= 0:
             return None
         if self.arenas.buffers[0] is not self.context.buffer:

@@ -171,8 +171,8 @@ class Linked:
 
 
 class KeptLinked(LazyAttributes, Linked):
-    """The Linked of a program from the disk: what `run_needs` gave is known, the program is verified and walked when somebody
-    asks for more."""
+    """The Linked of a program from the disk. The result of `run_needs` is stored with
+    it; the program is verified and walked only on demand."""
 
     def __init__(self, program: F.Program, plan: MemoryPlan, verify: bool, needs: dict[str, Any]) -> None:
         def find():

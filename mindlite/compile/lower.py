@@ -313,8 +313,8 @@ def single_node_graph(node: CNode) -> tuple[FuncGraph, list[AnfNode]]:
 
 
 def reads_elementwise(producer: CNode, parameter: Parameter, output: AnfNode, parts_of: Callable[[FuncGraph], Any]) -> bool:
-    """True if the kernel reads `parameter` at the index it writes only: what is made of it is elementwise and of one
-    shape, and of several parts that are one kernel the others do not read it."""
+    """True if the kernel reads `parameter` only at the index that it writes: its users are
+    elementwise and of one shape, and no other part of a horizontal kernel reads it."""
     if not isinstance(producer.fn, FuncGraph):
         return "elementwise" in producer.fn.traits and all(a.abstract.shape == output.abstract.shape for a in producer.args
                                                           if a is parameter)

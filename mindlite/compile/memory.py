@@ -216,8 +216,8 @@ def pack(storages: Sequence[Storage], nbytes: Sequence[int], conflicts: Conflict
 
 def _by_breadth(storages: Sequence[Storage], sizes: Sequence[int], conflicts: Conflicts,
                 first: Callable[[int], Any]) -> list[int]:
-    """Numbers of the storages: those that live when the most bytes live, in the order of the key `first`, then the others of the
-    time with the next most, and so on (Pisarchyk & Lee 2020, greedy by breadth)."""
+    """Numbers of the storages, grouped by the time at which they are alive, beginning with the time of most bytes,
+    each group in the order of the key `first` (greedy by breadth, Pisarchyk & Lee 2020)."""
     starts = {s.number: s.start for s in storages}
     living: dict[int, list[int]] = {}                            # by time
     for number, start in starts.items():

@@ -141,8 +141,8 @@ class Placement:
                 self.edge((out, None), (node, index))
 
     def loop(self, node: CNode, seen: set[FuncGraph]) -> None:
-        """A loop's state is one domain in both graphs and behind them, an invariant one in both graphs; what goes in and
-        round goes over an edge, so it is copied before the loop and not in it."""
+        """A loop's state is one domain in both graphs and after them, an invariant is one in both graphs. Values that
+        enter or go round cross an edge, so they are copied before the loop and not in it."""
         body, test = node.attrs["body"], node.attrs["cond"]
         count = len(node.args) - node.attrs["invariants"]
         for index, operand in enumerate(node.args):
@@ -216,6 +216,5 @@ def kernels_on_the_cpu(graph: FuncGraph) -> set[CNode]:
 
 
 def runs_as_kernel(node: CNode, target: Target) -> bool:
-    """True for an operator that a fused, generated or library kernel of a Target does; others are evaluated in Python, on the
-    CPU."""
+    """True for an operator that a Target runs as a fused, generated or library kernel. Python evaluates others, on the CPU."""
     return isinstance(node.fn, FuncGraph) or is_in_library(node.fn, target) or node.fn in kernel_rule

@@ -45,8 +45,8 @@ def fits(plan: CallPlan, signature: Signature) -> bool:
 
 
 def held_as_it_was(plan: CallPlan) -> bool:
-    """True if the Tensors that it reads have the dtypes and sizes for which it was compiled, where they were, and kernels still
-    run where its own do."""
+    """True if the Tensors that it reads still have the dtypes, sizes and storage for
+    which it was compiled, and kernels still run on the same device."""
     for tensor, dtype, shape, lies in plan.held:
         elements = tensor.elements
         if elements.shape != shape or elements.dtype != dtype or lies_at(elements) != lies:

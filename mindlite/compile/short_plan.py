@@ -82,8 +82,8 @@ class ShortPlan:
 
 
 def check_of(kind: str, owner: Any, name: str, value: Any) -> Check | None:
-    """What machine code looks at for a guard, see ShortPlan: the object that was read is read again. Whatever passes would pass
-    `guard_holds`; what does not is asked of Python. None where only Python can say."""
+    """How machine code checks a guard (see ShortPlan): it reads the object again. If it passes,
+    `guard_holds` would pass; if not, Python decides. None if only Python can check it."""
     if kind == "item" and type(owner) is dict and not isinstance(value, (list, dict, set)):
         return ITEM, owner, name, ABSENT if isinstance(value, Undefined) else value, None
     if kind == "protocol":

@@ -37,8 +37,8 @@ class ObjectSpec:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What a signature says of a Tensor: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, where it
-    lies (a Device, or None for the CPU), and how on several ranks (a Placement)."""
+    """A Tensor in a signature: dtype, sizes (int, or Symbol in a variant), whether it is a Parameter, its
+    device (a Device, or None for the CPU) and its Placement on several ranks."""
     dtype: DType
     shape: tuple[Any, ...]
     parameter: bool = False
@@ -223,8 +223,8 @@ def places_of_trees(signature: Signature) -> frozenset[int]:
 
 
 def differing_trees(pattern: Signature, signature: Signature, args: tuple) -> frozenset[int]:
-    """The positions of arguments that are nested tuples of different structure in two signatures: in one of them, at least, a
-    tuple of its length lies in it."""
+    """The positions of arguments that are nested tuples of different structure in two
+    signatures, if one of them contains a tuple of its own length."""
     if len(pattern[1]) != len(signature[1]) or pattern[2] != signature[2]:
         return frozenset()
     return frozenset([n for n, (p, s, value) in enumerate(zip(pattern[1][1:], signature[1][1:], args))
@@ -279,8 +279,7 @@ def numbers_in(signature: Part) -> Iterator[Part]:
 
 
 def open_numbers(pattern: Part, signature: Part) -> Part:
-    """`signature` with ScalarSpecs for the numbers that differ from those in `pattern` or are open; None if more
-    differs."""
+    """`signature` with ScalarSpecs for the numbers that are open in `pattern` or differ from it; None if more differs."""
     if isinstance(signature, TensorSpec):
         return signature if alike(pattern, signature) else None
     if is_number(signature) and is_number(pattern):

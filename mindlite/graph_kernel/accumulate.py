@@ -30,8 +30,8 @@ DTYPES = ("float32", "float64")
 
 
 def accumulate_products(graph):
-    """A copy of a typed graph with matmul_add and write_slice wherever they need no other memory; `graph` itself where
-    there is none."""
+    """A copy of a typed graph with matmul_add and write_slice wherever they need
+    no extra memory; `graph` itself if there is none."""
     if not any(_sums_in(below, states) or _writes_in(below, states) for below, states in _states(graph)):
         return graph
     graph = clone(graph)
@@ -55,8 +55,8 @@ def accumulators(loop):
 
 
 def _states(graph):
-    """[(a graph, {parameter: its next value} if it is a loop's body)] of a graph and all below it; states that the loop's
-    condition reads, or whose next value is that of others too, are left out."""
+    """[(graph, {parameter: its next value} if it is the body of a loop)] of a graph and all below it. Left
+    out: states that the condition reads, and states that share their next value."""
     below = graph.reachable()
     states = {}
     for loop in (node for g in below for node in g.nodes if node.fn is while_loop):

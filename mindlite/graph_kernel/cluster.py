@@ -132,8 +132,8 @@ class _Clusterer:
         return groups
 
     def elementwise(self, node):
-        """What `not_one_kernel` says of a node whose operands are numbers and tensors of its own shape: the cost of an element
-        does not depend on the shape. None for other nodes."""
+        """The result of `not_one_kernel` for a node whose operands are numbers and tensors of its own shape,
+        cached: the cost of an element does not depend on the shape. None for other nodes."""
         if not isinstance(node.abstract, AbstractTensor) or "elementwise" not in node.fn.traits:
             return None
         kinds: list = []

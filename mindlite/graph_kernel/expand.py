@@ -15,8 +15,8 @@ GRADIENTS = {custom_vjp, gate, port}                # they say what the gradient
 
 
 def expand_composites(graph):
-    """`graph` without operators that have an expand rule and no kernel rule, and without the gradients and hooks of the
-    user's that nobody will ask for; here and in the graphs of its attributes."""
+    """`graph` without operators that have an expand rule and no kernel rule, and without custom
+    gradients and hooks that are no longer needed; also in the graphs below it."""
     return _expand(graph, {})
 
 

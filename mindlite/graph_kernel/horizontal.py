@@ -13,8 +13,8 @@ TOGETHER = "together"            # the kind of such a fused graph
 
 
 def parts_of(graph):
-    """The parts of a fused graph, each a FuncGraph with its own copies of Parameters; and for each its Parameters and
-    outputs in `graph`: [(part, parameters, outputs)]. In order of their first nodes."""
+    """The parts of a fused graph as [(part, parameters, outputs)], in the order of their first nodes: a
+    FuncGraph with copies of its Parameters, and its Parameters and outputs in `graph`."""
     if graph.kind != TOGETHER:
         return [(graph, graph.parameters, graph.outputs)]
     leader: dict = {}

@@ -70,8 +70,8 @@ def lowering(graph, in_place=(), target=None):
 
 
 def _lowering_together(graph, parts, in_place, target):
-    """The Lowered of parts that are one kernel; its items are units of work, and its sizes those of all parts, each
-    followed by the part's extent and the units of an item."""
+    """The Lowered of parts in one kernel. Its items are units of work. Its sizes are those of
+    all parts, each followed by the part's extent and its units per item."""
     position = {node: k for k, node in enumerate((*graph.parameters, *graph.outputs))}
     texts, positions, sources, total = [], [], [], 0
     sizes: list = []

@@ -180,8 +180,8 @@ class _Scheduler:
         return any(reads_across(self.nest, e, loop.variable, inner) for e in walk(o.value for o in outputs))
 
     def wants_lanes(self, variable, group, deeper=frozenset()):
-        """True if the folds inside the loop, but outside of the loops `deeper`, read along the loop's own axis rather than
-        along theirs. What only one of the two reads is a row or a column by itself, and near either way."""
+        """True if the folds inside the loop, but outside of the loops `deeper`, read along the loop's own axis rather than along
+        theirs. A row or column that only one of the two reads does not count: it is near either way."""
         nest, along, across = self.nest, 0, 0
         if not nest.target.tiled_folds:
             return False

@@ -65,8 +65,7 @@ def is_tensor(value: Value) -> bool:
 
 
 def special(ev: Evaluating, names: tuple[str, ...], a: Value, b: Value) -> Value:
-    """a op b by the methods of a user's class (those of `names`: on a, on b), a one-tuple; None where there is no
-    such class."""
+    """(a op b,) by the special methods of a user's class (`names`: the one of a, the one of b); None without such a class."""
     for name, owner, other in ((names[0], a, b), (names[1], b, a)):
         method = own_method(type(owner), name) if name else None
         if is_users(method):

@@ -465,8 +465,7 @@ def control_node(ev: Evaluating, prim: Primitive, operands: Sequence[AnfNode], a
 
 
 def continue_exits(ev: Evaluating, frame: Frame, outcome: Outcome, stops: Blocks) -> Outcome:
-    """Go on from an outcome with several exits: those that are not awaited outside are executed, each once, under its
-    number."""
+    """Go on from an outcome with several exits: each exit that does not leave the region is executed once, under its number."""
     while outcome.single is None:
         todo = next((t for t in outcome.exits if not ends_call(t) and t not in stops), None)
         if todo is None:
@@ -502,8 +501,8 @@ def without(ev: Evaluating, code: Value, number: int) -> Value:
 
 
 def run_raise(ev: Evaluating, args: Sequence[Value], origin: Origin, again: bool = False) -> NoReturn:
-    """`raise`: at once where it is certain to happen; inside a branch it becomes a check, or a way to the handler. One that is
-    certain and made of run-time values is a check that never holds, and nothing behind it is executed."""
+    """`raise`: raised at once if it is certain; inside a branch it becomes a check, or a jump to the handler. If it is certain
+    and made of run-time values, it is a check that always fails, and nothing after it is executed."""
     if not args:
         args, again = ev.attempts.handling[-1:] or [RuntimeError("No active exception to reraise")], True
     exception = args[0]
@@ -537,8 +536,8 @@ def link(ev: Evaluating, exception: Value, name: str, value: Value) -> None:
 
 def write_check(ev: Evaluating, condition: Value, raised: Raises, operands: Sequence[AnfNode] | None = None,
                 store: dict[Any, Value] | None = None) -> None:
-    """Write a check that stops with the exception unless `condition` holds; operands: its run-time parts, if they are
-    not those that stand in it; store: see `taken_apart`"""
+    """Write a check that raises the exception unless `condition` holds. operands: its run-
+    time parts, by default those found in it; store: see `taken_apart`"""
     parts, make = taken_apart(ev, raised.exception, store)
     origin = raised.origin or ev.tracer.origin
 
@@ -551,8 +550,8 @@ def write_check(ev: Evaluating, condition: Value, raised: Raises, operands: Sequ
 
 
 def check_instead(ev: Evaluating, condition: Value, holds: bool, region: Region, raised: Raises, store: dict[Any, Value]) -> None:
-    """Where one side of a branch (a region, with the store at its end) only raises: a check in its place. What the side
-    computed for the message is inlined."""
+    """Replace a branch of which one side (a region, with its final store) only raises by
+    a check. What this side computes for the message is inlined."""
     operands, _ = taken_apart(ev, raised.exception, store)
     with interpreting(ev.tracer):
         condition = tensor_to_scalar(condition) if isinstance(condition.abstract, AbstractTensor) else condition

@@ -104,8 +104,8 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
 
 
 def _listed(ev: Evaluating, method: types.MethodType, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
-    """The Cells or Parameters that a method of a Cell lists. They are read at compile time, with guards for the registries and
-    for what a Parameter says of itself."""
+    """The Cells or Parameters that a method of a Cell lists. They are read at compile time,
+    with guards for the registries and the attributes of the Parameters."""
     owner: Any = method.__self__
     own = all(hasattr(getattr(type(owner), name), "reads_registries") for name in ("cells_and_names", "parameters_and_names"))
     cells = [cell for _, cell in owner.cells_and_names()] if own and not data_in((args, kwargs), ev.store) else []
@@ -281,8 +281,8 @@ def is_plain_class(cls: Any) -> bool:
 
 
 def is_known(fn: Value) -> bool:
-    """True for what may be called at compile time when its arguments are known: it has no effect, and gives always
-    the same."""
+    """True for functions that are called at compile time if their arguments are
+    known: they have no effect and always return the same."""
     owner = getattr(fn, "__self__", None)
     if owner is not None and not isinstance(owner, types.ModuleType):
         if isinstance(owner, (types.GeneratorType, io.IOBase)) or isinstance(owner, Iterator):

@@ -157,8 +157,8 @@ class Recorder(Evaluator):
         return value
 
     def taken(self, key: Any, operands: Callable[..., Any]) -> list:
-        """What the run that begins again has got from a call, or []; an exception is raised again. operands: () -> what the
-        call is given"""
+        """The recorded result of a call, for a run that begins again, or []; a recorded
+        exception is raised again. operands: () -> the call's operands"""
         given = self.log.take(key, operands)
         if given and isinstance(given[0], Raised):
             raise Raises(given[0].error, self.tracer.origin)

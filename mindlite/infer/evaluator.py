@@ -197,8 +197,8 @@ class Evaluator:
         return each_type(self, values[number], with_value)
 
     def judged(self, error: Exception) -> BaseException:
-        """What an exception that comes out of a construct is: a signal; an error of mindlite's words, which in a `try` may be
-        the program's; any other is a fault of inference."""
+        """Classify an exception of a construct: a signal; an error of mindlite, which inside a
+        `try` may belong to the program; any other is an internal fault."""
         place = self.tracer.origin.location
         if isinstance(error, (Signal, MemoryError)) or is_deep(error):
             return error
@@ -308,8 +308,7 @@ class Evaluator:
         return made
 
     def unbox(self, value: Value) -> Value:
-        """`value` with Boxes replaced by Python lists, dicts and sets of their content, and nodes by their newest
-        value."""
+        """`value` with Boxes replaced by Python lists, dicts and sets with their content, and nodes by their newest value."""
         if isinstance(value, Box):
             content = self.store[value]
             if value.kind == "list":
@@ -385,8 +384,7 @@ class Evaluator:
             self.guards.add(kind, owner, name, value)
 
     def guard_content(self, value: Value) -> bool:
-        """Remember what a list, dict or set of Python held; False where it changes during the run, so that it is not
-        known."""
+        """Guard the content of a Python list, dict or set; False if it changes during the run, so that it is not known."""
         if self.variables.is_changed(value):
             return False
         if not self.concrete and isinstance(value, CONTAINERS):
@@ -396,8 +394,8 @@ class Evaluator:
     # -- variables outside of the graph
 
     def read_place(self, place: Place) -> Value:
-        """The value of a Place: what the graph assigned; an input, if it changes from run to run; else a constant,
-        guarded."""
+        """The value of a Place: the value that the graph assigned; an input, if it
+        changes between runs; otherwise a constant with a guard."""
         if place in self.store:
             return self.store[place]
         if self.is_restless(place):

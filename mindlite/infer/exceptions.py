@@ -149,8 +149,8 @@ OF_OPERATORS = (ShapeError, DTypeError, ValueRangeError, IndexRangeError, Argume
 
 
 def believed(ev: Evaluating, error: MindliteError) -> BaseException:
-    """What an error of mindlite's words means inside a `try`: Raises, if the program raises it; else a refusal, so that Python
-    runs it."""
+    """The meaning of an error of mindlite inside a `try`: Raises, if the program raises
+    it; otherwise a refusal, so that Python runs the statement."""
     if isinstance(error, OF_INFERENCE):
         return error
     if isinstance(error, EndlessRecursionError):             # Python runs the call, and may catch its own

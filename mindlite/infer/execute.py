@@ -149,8 +149,7 @@ def set_attribute(ev: Evaluating, owner: Value, name: str, value: Value) -> None
 
 
 def check_plain(ev: Evaluating, owner: Value, name: str) -> None:
-    """Assigning attributes of `owner` must be setting an entry of its __dict__ (or a slot), not running a user's
-    code."""
+    """Require that assigning attributes of `owner` sets an entry of its __dict__ (or a slot) and runs no code of the user."""
     cls = owner if isinstance(owner, type) else type(owner)
     hook = getattr(cls, "__setattr__", None)
     user_code = isinstance(hook, types.FunctionType) and not is_framework(hook.__code__.co_filename)

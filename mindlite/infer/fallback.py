@@ -69,8 +69,8 @@ CURES = {"numpy": "compute with ops instead of NumPy",
 
 
 def call_key(ev: Evaluating, name: str | None = None) -> tuple:
-    """What identifies a call: where it stands, in which construct, what it calls (None: it is what the construct does),
-    through which calls one gets there."""
+    """The identity of a call: its location, its construct, the called function (None: the
+    construct itself), and the chain of calls that leads to it."""
     location = ev.tracer.origin.location
     return spot(location), ev.fallback.construct, name, tuple([graph.origin.location for (graph, _), _ in ev.calls.active])
 
@@ -179,8 +179,8 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
 
 
 def changed_in_place(log: Log, lent: Any) -> list:
-    """[(array, what it holds)] of those that Python code was given and has changed; they hold what they did before. What
-    the call has kept is watched from now on."""
+    """[(array, new content)] of the arguments that Python code changed in place; the old
+    content is restored. Arrays that the call keeps are watched from now on."""
     held = lent.held() + log.handed.alive()
     found = overwritten(held)
     if found:
@@ -234,8 +234,8 @@ def as_object(ev: Evaluating, value: Value) -> Value:
 
 
 def from_outside(ev: Evaluating, value: Value) -> Value:
-    """A value from outside. A list, dict, set or array that the function changes is an object of Python; one that the
-    function gives is that very object."""
+    """A value from outside. A list, dict, set or array that the function changes is an opaque
+    object; so is one that the function returns, to keep its identity."""
     if not isinstance(value, (*CONTAINERS, tuple)) or ev.concrete:
         return value
     if ev.variables.is_changed(value):

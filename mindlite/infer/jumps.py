@@ -31,8 +31,8 @@ def successors(block: FuncGraph) -> list[FuncGraph]:
 
 
 def loop_exits(header: FuncGraph) -> frozenset[FuncGraph]:
-    """The blocks outside the natural loop of `header` to which its blocks go (Aho et al., section 9.6); what a `try` in it
-    protects is in it. Cached."""
+    """The blocks outside the natural loop of `header` to which its blocks jump (Aho et al.,
+    section 9.6). A `try` inside the loop belongs to it. Cached."""
     known = header.transforms.get("loop_exits")
     if known is not None:
         return known
@@ -74,8 +74,7 @@ def parts_of_try(block: FuncGraph) -> list:
 
 
 def live_into(block: FuncGraph) -> tuple[AnfNode, ...]:
-    """The syntax nodes that a block, or one after it, uses before it defines them: what must outlive a region.
-    Cached."""
+    """The syntax nodes that are used in or after a block before they are defined there: they must outlive a region. Cached."""
     known = block.transforms.get("live_into")
     if known is not None:
         return known
@@ -98,8 +97,8 @@ def live_into(block: FuncGraph) -> tuple[AnfNode, ...]:
 
 
 def may_wait(store: dict, outside: Any = ()) -> bool:
-    """True if a generator of a store (not of the one outside) may wait inside of a `try`: when nobody holds it any more, Python
-    closes it there."""
+    """True if a generator of a store (not of the enclosing one) may be suspended inside
+    a `try`: Python closes it when its last reference is gone."""
     return any(isinstance(box, Box) and box.name == "generator" and box not in outside and _waits(content)
                for box, content in store.items())
 

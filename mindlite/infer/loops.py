@@ -37,8 +37,8 @@ PEEL_AT_MOST = 2             # iterations
 
 
 def run_loop(ev: Evaluating, frame: Frame, header: FuncGraph, args: Sequence[Value], stops: Blocks, peeled: int = 0) -> Outcome:
-    """A loop of the syntax graph: written once as a `while_loop`, or unrolled where that is impossible or does not
-    pay. peeled: how many iterations have been taken out of it"""
+    """A loop of the syntax graph: one `while_loop`, or unrolled if that is impossible or
+    does not pay. peeled: how many iterations have been peeled off"""
     stops = stops | {header} | loop_exits(header)
     if ev.concrete:
         outcome = ev.run_once(frame, header, args, stops)
@@ -383,8 +383,8 @@ class Plan:
 
     def emit_general(self, frame: Frame, header: FuncGraph, stops: Blocks, body: Region, outcome: Outcome, after: dict,
                      values: list[AnfNode]) -> Outcome:
-        """A loop that is left in several ways: it also carries whether to go on, which way it is left, and what then
-        leaves."""
+        """A loop with several exits: its state also includes whether to go on, the
+        number of the exit, and the values of that exit."""
         ev = self.ev
         targets = list(outcome.exits)
         number = targets.index(header)
@@ -440,13 +440,13 @@ class Plan:
                                  **({"remat": ev.tracer.remat} if ev.tracer.remat else {}))
 
     def no_value(self, abstract: Abstract) -> AnfNode:
-        """What stands for a value of this type before the first iteration. The sizes that the loop makes are those of its
-        results; a gradient gives this operand's cotangent too, whose sizes are others."""
+        """A placeholder of this type before the first iteration. Sizes that the loop computes are those of its
+        results; a gradient also gives this operand a cotangent, whose sizes differ."""
         return undefined_value(self.ev, own_sizes(abstract, self.ev.tracer.region.symbols() - self.widened, {}))
 
     def demand_a_turn(self, test: Region, operands: list[AnfNode]) -> None:
-        """What is first assigned in the loop and read behind it has a value after one iteration, and what begins as a number
-        is a Tensor: without an iteration, Python runs the call."""
+        """Require at least one iteration, else Python runs the call: for variables that are first
+        assigned in the loop and read after it, and numbers that become Tensors."""
         tracer = self.ev.tracer
         entered, = inline(tracer.graph, test.graph, [tracer.lift(x) for x in operands])
         if isinstance(entered.abstract, AbstractTensor):

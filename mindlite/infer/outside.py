@@ -82,8 +82,8 @@ def guard_class(ev: Evaluating, value: Value, name: str, found: Value) -> None:
 
 
 def guard_contents(ev: Evaluating, value: Value) -> bool:
-    """Guard what a value holds that Python reads out of inference's sight: lists, dicts, sets and arrays through tuples
-    and each other, attributes of an object of the user's. False if one of the containers changes during the run."""
+    """Guard the content that Python code will read: lists, dicts, sets and arrays, also inside tuples and each other,
+    and attributes of the user's objects. False if one of the containers changes during the run."""
     if isinstance(value, AnfNode) or type(value) in UNCHANGING:
         return True
     if isinstance(value, tuple):

@@ -38,8 +38,8 @@ def rest_of(subject: Value, *keys: Value, ask: Callable[..., Any] = asked) -> Va
 
 
 def attribute_names(cls, count: int, names: Sequence[str]) -> Any:
-    """The attributes that a class pattern asks for; the subject itself is None. For what is no class, or has too few
-    __match_args__, the TypeError that Python raises."""
+    """The attributes of a class pattern; None stands for the subject itself. raises :
+    Python's TypeError if it is no class or has too few __match_args__"""
     if not isinstance(cls, type):
         return TypeError("called match pattern must be a class")
     if count == 1 and issubclass(cls, ITSELF) and not hasattr(cls, "__match_args__"):

@@ -26,8 +26,8 @@ from .widening import CannotLoop, flat_like, widen
 
 
 class RecursiveCall:
-    """A function that is being written as a graph of its own: state of its arguments, its graph, its result so far (see
-    `called`); the wider state that a call of itself asks for."""
+    """A function that becomes a graph of its own: state of its arguments, its graph, its result so
+    far (see `called`), and the wider state that a recursive call requires."""
 
     def __init__(self, state: Plan, region: Region, result: tuple | None, captured: list) -> None:
         self.state, self.region, self.result, self.captured = state, region, result, captured
@@ -131,8 +131,8 @@ def called(ev: Evaluating, graph: FuncGraph, operands: list[AnfNode],
 
 
 def given_by(ev: Evaluating, graph: FuncGraph, operands: list[AnfNode], abstracts: list[AbstractTensor]) -> list[AbstractTensor]:
-    """The types of what a call gives: sizes of the graph's parameters are those of the operands, sizes that it finds by
-    itself are new ones."""
+    """The types of a call's results: sizes of the graph's parameters are
+    replaced by those of the operands, computed sizes are new."""
     known = {symbol: symbol.dim for p in ev.tracer.root.graph.parameters for symbol in symbols_of_abstract(p.abstract)}
     for parameter, operand in zip(graph.parameters, operands):
         if isinstance(parameter.abstract, AbstractTensor):

@@ -150,8 +150,7 @@ class Tracer(Builder):
         self.unrecorded = 0                      # how many `no_grad` blocks are open
 
     def move_to(self, origin: Origin) -> None:
-        """What is written next comes from `origin`. Layers are Python too: inside mindlite's files it is the user's
-        line."""
+        """Set the origin of the next nodes. Layers are Python too: inside mindlite's files, the user's line is used."""
         here, there = self.origin.location, origin.location
         if here is None or there is None or is_framework(here.file) or not is_framework(there.file):
             self.origin = origin.in_cell(self.cell) if self.cell and there is not None else origin
@@ -263,8 +262,8 @@ class Tracer(Builder):
             raise fault(error, "infer", lambda: self.origin.location) from error
 
     def typed(self, prim: Primitive, abstracts: Sequence[Abstract], attrs: dict[str, Any]) -> Abstract:
-        """What the operator gives. raises : Refusal where its rule ends with an exception of Python's, as eager mode
-        does for such arguments"""
+        """The typed result of an operator. raises : Refusal if its rule raises a
+        Python exception, as eager mode does for such arguments"""
         try:
             return super().typed(prim, abstracts, attrs)
         except MindliteError:
@@ -320,8 +319,8 @@ class Tracer(Builder):
         return symbols_of(constraint.left) | symbols_of(constraint.right) <= known
 
     def demand(self, constraint: constraints.Constraint) -> None:
-        """See to it that a fact about sizes holds: those of the arguments are looked at when a variant is chosen, others
-        are checked in their place."""
+        """Require a fact about sizes: if it is about sizes of arguments, the choice of
+        a variant checks it, otherwise a check in the graph."""
         if self.is_of_arguments(constraint):
             constraints.add(constraint)
             return

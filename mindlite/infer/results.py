@@ -92,8 +92,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Result:
-    """Stands for output `number` of the graph in a Specialised's output; argument: which argument it is, if it is
-    one."""
+    """Placeholder for output `number` of the graph in the output of a Specialised. argument: the argument that it is, if any."""
     number: int
     argument: Any = None
 

@@ -39,8 +39,8 @@ def spot(location: Location | None) -> Any:
 
 
 def check_key(ev: Evaluating, key: Any, marks: Iterable[tuple]) -> None:
-    """A dict or set is Python's where a key is known at run time only. raises : Refusal; AmbiguousTarget where it is a
-    Tensor, which is found by what it is and not by its value; Raises for a list, dict or set"""
+    """Leave a dict or set with a run-time key to Python. raises : Refusal; AmbiguousTarget for a
+    Tensor, whose key is its identity; Raises for a list, dict or set"""
     for part in walk(key):
         if isinstance(part, (list, dict)) or isinstance(part, Box) and part.kind in ("list", "dict", "set"):
             raise raises(ev, TypeError(f"unhashable type: '{part.kind if isinstance(part, Box) else type(part).__name__}'"))

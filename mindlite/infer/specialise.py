@@ -157,8 +157,8 @@ def leave_to_python(ev: Evaluator, refusal: Refusal) -> bool:
 
 
 def statements_around(ev: Evaluator, place: tuple) -> Iterator[tuple]:
-    """The marks of the statements around a place, the innermost first. Where one that was marked before is none of the
-    function's, nor is any behind it: in a lambda's expression, or in what Python calls."""
+    """The marks of the statements around a place, the innermost first. If a marked one is not in the
+    function, nor any around it, the place is in a lambda, or in code that Python calls."""
     found = [n for around, n in ev.fallback.left if around == place]
     for n in range(MAX_AROUND):
         if ("statement", place, n) in ev.fallback.marks and n > max(found, default=-1):
@@ -167,8 +167,8 @@ def statements_around(ev: Evaluator, place: tuple) -> Iterator[tuple]:
 
 
 class Facts(list):
-    """Facts about sizes of the arguments, at which the choice of a variant looks. One about another size, which a function of
-    operators demands before it writes one (`ops.glu` an even size), is checked where it is demanded."""
+    """Facts about sizes of the arguments, which the choice of a variant checks. A fact about a computed size
+    (`ops.glu` requires an even size) is checked in the graph, where it is required."""
 
     def __init__(self, tracer: Tracer) -> None:
         super().__init__()

@@ -315,8 +315,8 @@ class Attempts:
 # ---------------------------------------------------------------- Tensors that are assigned to, derivatives
 
 class AmbiguousTarget(Refusal):
-    """An assignment to items of what is one of several Tensors, by a condition that is known at run time only. No part of the
-    function is left to Python, which would be given copies of Tensors."""
+    """An item assignment to one of several Tensors, chosen by a run-time condition. The whole
+    function is left to Python: a part of it would get copies of the Tensors."""
 
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message, None, **fields)
@@ -388,8 +388,8 @@ RETURN = "return"
 
 
 class Attempt:
-    """A `try` whose body is being executed. barrier: what no exception can leave on a run-time condition, as it is a
-    graph of its own, or None; targets: {kind of exception: Caught}."""
+    """A `try` whose body is being executed. barrier: the graph of its own that no exception can leave
+    on a run-time condition, or None; targets: {kind of exception: Caught}."""
 
     def __init__(self, barrier: str | None = None) -> None:
         self.barrier = barrier

@@ -198,8 +198,7 @@ class Subgraph:
         return [leaf.number for leaf in self.leaves(value) if isinstance(leaf, Slot)]
 
     def finish(self, results: Sequence[AnfNode]) -> CNode:
-        """Put the results of the marker in place: what was changed goes into the store; returns the function's
-        value."""
+        """Use the results of the marker: changed values go into the store. Returns the function's value."""
         for box, content in self.merge.boxes:
             self.ev.store[box] = fill(content, results)
         for key, value in self.changed.items():
@@ -325,8 +324,8 @@ def used_weights(ev: Evaluating, sub: Subgraph) -> dict[int, TensorParameter]:
 
 
 def _summed(sub: Subgraph, number: int) -> int:
-    """The output that ones are the cotangent of: where the function itself makes a size of this one, which its ones would
-    need before it has run, its sum is an output more."""
+    """The output whose cotangent is ones. If its size is computed by the function, so that the
+    ones would need it before the run, its sum becomes an additional output."""
     output, graph = sub.region.graph.outputs[number], sub.region.graph
     if all(isinstance(size, int) for size in output.abstract.shape):
         return number
@@ -359,8 +358,8 @@ def cotangents_of(ev: Evaluating, kind: str, leaves: Sequence[Any], graph: FuncG
 
 def _direction(ev: Evaluating, given: AnfNode, node: AnfNode, what: tuple[str, str],
                outside: set[Symbol] | None = None) -> AnfNode:
-    """What the user gave as the tangent or cotangent of a value, in its dtype. Sizes that the function itself makes, of
-    symbols that are not among those `outside`, are not known here. what, raises : as check_direction"""
+    """The user's tangent or cotangent of a value, in its dtype. Sizes that the function computes (symbols
+    that are not in `outside`) are not known here. what, raises : as check_direction"""
     with collecting() as open_sizes:
         to_cast = check_direction(what, given.abstract, node.abstract)
     for constraint in open_sizes:

@@ -150,8 +150,8 @@ TAKE_TREES = (tree_kind, tree_part, tree_value, cond, while_loop, call, J)
 
 
 def refuse_misuse(graph: FuncGraph) -> None:
-    """raises : Refusal if anything in a typed graph, and in those below it, reads a tree as something else, or differentiates by
-    one"""
+    """raises : Refusal if a node of a typed graph, or of a graph below it,
+    reads a tree as another type, or differentiates by one"""
     for each in graph.reachable():
         for node in each.nodes:
             trees = [n for n, arg in enumerate(node.args) if isinstance(arg.abstract, AbstractTree)]

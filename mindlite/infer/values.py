@@ -35,8 +35,8 @@ class Box:
 
 
 class Constants(tuple):
-    """The elements of a set display of three constants or more. Python makes it of a frozenset among the constants of the
-    code (`constant`), whose order may be another one than that of a set to which they are added one by one."""
+    """The elements of a set display of three or more constants. Python makes the set from a frozenset constant
+    (`constant`), whose order may differ from that of a set to which they are added one by one."""
     constant: frozenset
 
     def __new__(cls, elements: Iterable[Any], code: CodeType) -> Constants:
@@ -123,8 +123,8 @@ def content_of_cell(cell: CellType, otherwise: Value) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A function made inside a graph: its FuncGraph (syntax), the frame around it, the values of its defaults.
-    wrapped: the function whose name it bears (functools.wraps), or None"""
+    """A function made inside a graph: its FuncGraph (syntax), its enclosing frame, its
+    defaults. wrapped: the function that functools.wraps names, or None"""
     graph: Any
     frame: Any
     env: Any

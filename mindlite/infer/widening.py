@@ -23,8 +23,7 @@ NOTHING = Undefined("nothing")                   # what an Unsure holds before i
 
 
 class CannotLoop(Signal):
-    """The body cannot be written once for all iterations; the reason is an error to show if unrolling is impossible
-    too."""
+    """One body cannot serve all iterations. The reason is shown as an error if the loop cannot be unrolled either."""
 
     def __init__(self, error: MindliteError) -> None:
         super().__init__(str(error))                         # of two rounds, not of the program
@@ -128,8 +127,8 @@ class Widening:
                       self.join(made.value, inner.value, new.value))
 
     def mixes(self, outer: Value, new: Value) -> bool:
-        """True if one of them is of several types, or they are of different ones. (What begins as a number and is a Tensor
-        from the first iteration on is one from the beginning: `demand_a_turn`.)"""
+        """True if one of the states has several types, or they have different types. (A number that is a Tensor
+        after the first iteration counts as a Tensor from the start: `demand_a_turn`.)"""
         kinds = [Mixed if isinstance(v, Mixed) else type_of_state(v) for v in (outer, new)]
         if None in kinds or AbstractAny in kinds or kinds[1] is Tensor and kinds[0] is not Mixed and self.plain:
             return False
@@ -203,8 +202,8 @@ def widen(have: Any, new: Any, widened: set[Symbol]) -> Any:
 
 
 def own_sizes(abstract: Abstract, known: Any, made: Any) -> Any:
-    """The type of what leaves a loop: sizes that an iteration makes, or that differ from iteration to iteration, are not `known`
-    outside, and have Symbols of their own in the state. made: {such a size: its Symbol} of this loop."""
+    """The type of a value after a loop: sizes that an iteration computes, or that differ between iterations, are not
+    `known` outside and get Symbols of their own in the state. made: {such a size: its Symbol}."""
     if not isinstance(abstract, AbstractTensor):
         return abstract
     made.update((s, Symbol(lo=0).dim) for s in abstract.shape if s not in made and not symbols_of(s) <= known)

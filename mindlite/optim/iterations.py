@@ -67,8 +67,8 @@ def _from_tapes(loop, iterations):
 
 
 def _pushed(tape, iterations):
-    """{number of a pushed value, from 1 on: what it is in the first iteration}, of counters that a loop of so
-    many iterations pushes."""
+    """{number of a pushed value, from 1 on: its value in the first iteration}, for
+    counters that a loop of this many iterations pushes."""
     loop: Any = tape.args[0] if getattr(tape, "fn", None) is tuple_getitem else None
     if getattr(loop, "fn", None) is not while_loop:
         return {}

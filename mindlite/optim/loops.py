@@ -30,8 +30,7 @@ def moved_out(inner, by):
 
 
 def counter_of(loop):
-    """(the body's parameter that counts the iterations, its first value, how many iterations there are); (None, 0, 0) where they
-    are not known."""
+    """(the body's parameter that counts the iterations, its first value, the number of iterations); (None, 0, 0) if unknown."""
     number, start, last = _asked(loop, scalar_compare)
     if number is None or loop.attrs["cond"].outputs[0].attrs["op"] != "<" or None in (number_of(start), number_of(last)):
         return None, 0, 0
@@ -42,8 +41,8 @@ def counter_of(loop):
 
 
 def iteration_of(loop):
-    """(a parameter of the body, its least value, how many iterations there are) where it takes so many values, each once, up
-    from the least or down to it; (None, 0, 0) where no such parameter is known."""
+    """(a parameter of the body, its least value, the number of iterations) if the parameter takes
+    each of these consecutive values once, up or down; else (None, 0, 0)."""
     parameter, least, iterations = counter_of(loop)
     if parameter is not None:
         return parameter, least, max(iterations, 0)
@@ -57,8 +56,7 @@ def iteration_of(loop):
 
 
 def counts_down(loop):
-    """(number of the state, its first value) of a loop that counts an i64[] of known value down to 0; (None, 0) of
-    another."""
+    """(number of the state, its first value) of a loop that counts an i64[] of known value down to 0; else (None, 0)."""
     number, start, last = _asked(loop, greater)
     if number is None or not is_constant(last, 0) or not _is_integer(start):
         return None, 0
@@ -68,8 +66,8 @@ def counts_down(loop):
 
 
 def _asked(loop, operator):
-    """(number of a state, its first value, the node that it is compared with) where the loop's condition is that
-    operator; (None, None, None) where it is not."""
+    """(number of a state, its first value, the node it is compared with) if the
+    loop's condition is that operator; else (None, None, None)."""
     test = loop.attrs["cond"]
     asked = test.outputs[0]
     if getattr(asked, "fn", None) is operator and asked.args[0] in test.parameters:

@@ -22,8 +22,8 @@ DTYPES = ("float32", "float64")
 
 
 def put_in_panels(graph: FuncGraph, target: Target) -> FuncGraph:
-    """A copy of a typed graph in which no loop multiplies a few rows by a fixed matrix as it lies; `graph` itself where
-    none does, or where the Target knows no panels."""
+    """A copy of a typed graph in which loops multiply a few rows by fixed matrices in panels;
+    `graph` itself if there is no such product, or the Target has no panels."""
     if "panel_matmul" not in target.library or not any(
             node.fn is while_loop and _products(node, target) for below in graph.reachable() for node in below.nodes):
         return graph

@@ -22,8 +22,8 @@ WIDER = 8                        # times that a result may be wider than what is
 
 
 def hoist_products(graph):
-    """Leaves no product in a loop of a fixed number of iterations whose operands are a fixed matrix and the iteration's few rows
-    of a fixed tensor."""
+    """Hoist products of a fixed matrix and the iteration's few rows of a fixed
+    tensor out of loops with a fixed number of iterations."""
     return rebuild(graph, lambda node: _hoist(node) if node.fn is while_loop and not policy_of(node) else None)
 
 
@@ -42,8 +42,8 @@ def _hoist(node):
 
 
 def _rows(inner, outside, counter, first, iterations):
-    """(the fixed tensor, the axis whose items are the iterations' rows, the item of the first iteration, how many rows an
-    iteration has); None for another product."""
+    """(the fixed tensor, the axis along which the iterations take rows, the first
+    iteration's item, the rows per iteration); None for another product."""
     rows, matrix = inner.args
     if inner.attrs["transpose_a"] or counter is None or iterations < 2 or not (
             isinstance(matrix, ValueNode) or matrix in outside) or len(matrix.abstract.shape) != 2:

@@ -125,8 +125,8 @@ def _in_cell(variable: Variable) -> bool:
 
 
 def _interpret(p: Parser, node: gast.AST, statements: Any, given: dict | None = None, *, writes: Any, reason: str) -> CNode:
-    """An `interpret` node. Its inputs are `given` {name: node}, and what `node` uses of other names; all of them where
-    something in it looks at the frame."""
+    """An `interpret` node. Its inputs are `given` {name: node} and the other names that
+    `node` uses; all names if something in it looks at the frame."""
     given = dict(given or {})
     variables, _, _, globals_ = p.names.uses(node)
     if any(looks_at_frame(p, part) for part in gast.walk(node)):
@@ -149,8 +149,7 @@ def _interpret(p: Parser, node: gast.AST, statements: Any, given: dict | None = 
 
 
 def _changed_by(node: gast.AST) -> frozenset[str]:
-    """Names of variables to whose items a statement assigns, which it changes by `x += y`, or on which it registers a
-    hook."""
+    """Names of the variables that a statement changes in place: by an item assignment, by `x += y`, or by registering a hook."""
     changed = set()
     for part in gast.walk(node):
         hooked = isinstance(part, gast.Attribute) and part.attr == "register_hook"

@@ -69,8 +69,8 @@ def for_loop(p: Parser, node: gast.AST) -> None:
 
 def iterate(p: Parser, iterable: AnfNode, node: gast.AST, body: Any, statements: Sequence[gast.AST] = (),
             orelse: Sequence[gast.AST] = (), breaks: bool = False, at: Any = None) -> AnfNode:
-    """A `for` over the node `iterable`; body(item) writes one round; breaks out as `statements` do, or if `breaks`.
-    Returns the node of the iterator. at: the expression that errors of iterating point to; None: `node`"""
+    """A `for` over the node `iterable`; body(item) writes one iteration; it has breaks if `statements` have, or if `breaks`.
+    Returns the iterator's node. at: the expression that errors of iterating point to; None: `node`"""
     at = at or node
     iterator = p.add(syntax.get_iter, iterable, node=at)
     index = Variable("index", "local")

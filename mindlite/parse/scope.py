@@ -44,8 +44,8 @@ class Variable:
 
 
 class Scope:
-    """A function, class, comprehension or (lazy) generator: its variables, how many scopes were opened before it, and where
-    its events and loops begin."""
+    """A function, class, comprehension or lazy generator: its variables, the number of
+    scopes opened before it, and where its events and loops begin."""
 
     def __init__(self, kind: str, parent: Any, number: int, start: int, depth: int) -> None:
         self.kind, self.parent, self.number, self.start, self.depth = kind, parent, number, start, depth

@@ -55,8 +55,8 @@ def shield(mask: Any, values: Any, dims: Any) -> list:
 
 
 def is_linear(graph: FuncGraph) -> bool:
-    """True for a graph that can be run with any values: it is linear in what it is given, by the facts that operators state
-    for SBP, so its slopes are constants; and no index or size hangs on it."""
+    """True for a graph that can be run with any values: by the SBP facts of its operators it is linear in
+    its inputs, so its slopes are constants; and no index or size depends on them."""
     varying: set = set(graph.parameters)
     for node in graph.nodes:
         read = {i for i, arg in enumerate(node.args) if arg in varying}

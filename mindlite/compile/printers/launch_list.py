@@ -30,8 +30,8 @@ def is_long(linked: Linked) -> bool:
 
 
 def has_lists(linked: Linked) -> bool:
-    """True for a program whose entry has lists: a long one, whose parameters stand in the context as nobody else calls it. Who
-    verifies wants to see each storage come and go."""
+    """True for a long program, whose entry uses launch lists. Its parameters are in the context,
+    as nobody else calls it. Not under verify, which checks each storage."""
     called = {i.flow for flow in linked.program.all_flows() for i in F.walk(flow.body) if isinstance(i, F.CallFlow)}
     return is_long(linked) and not linked.verify and linked.program.entry.name not in called
 

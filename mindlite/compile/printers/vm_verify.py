@@ -39,8 +39,8 @@ _LIMIT = 1 << 16                                 # numbers of a frame beyond wha
 
 
 class _Function:
-    """One function of the table. code: {place: (name, operands, the next place)}; given: what its parameters hold, by register;
-    gives: what it returns, None while no return has been reached."""
+    """One function of the table. code: {place: (name, operands, next place)}; given: kinds of its parameters,
+    by register; gives: kinds of its results, None until a return has been reached."""
 
     def __init__(self, start: int, code: Instructions) -> None:
         self.start, self.code = start, code
