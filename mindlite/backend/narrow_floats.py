@@ -67,24 +67,31 @@ def _number_of(type_, number):
 def narrow(b, value, dtype):
     """A float as an element, an integer: to nearest, ties to even."""
     f, bits = dtype.format, b.bitcast(value, _many(ir.IntType(32), value))
+    if f.bias == 127:
+        return b.trunc(_narrow_upper_half(b, value, bits, f), _many(raw_type(dtype), value))
     magnitude = b.and_(bits, _number(bits, 0x7fffffff))
     odd = b.and_(b.lshr(magnitude, _number(bits, f.dropped)), _number(bits, 1))
     half = b.add(odd, _number(bits, (1 << (f.dropped - 1)) - 1))
     made = b.lshr(b.add(magnitude, half), _number(bits, f.dropped))
     is_nan = b.icmp_unsigned(">", magnitude, _number(bits, 0x7f800000))
-    if f.bias == 127:                                       # a NaN keeps its upper bits, made quiet
-        nan = b.lshr(b.or_(magnitude, _number(bits, 0x400000)), _number(bits, f.dropped))
-    else:
-        made = b.sub(made, _number(bits, (127 - f.bias) << f.mantissa))
-        first = 2.0 ** (24 - f.mantissa - f.bias)
-        moved = b.fadd(b.bitcast(magnitude, value.type), _number_of(value.type, first))
-        small = b.sub(b.bitcast(moved, bits.type), _number(bits, _bits_of(first)))
-        made = b.select(b.icmp_unsigned("<", magnitude, _number(bits, (128 - f.bias) << 23)), small, made)
-        made = b.select(b.icmp_signed(">", made, _number(bits, f.largest)), _number(bits, f.beyond), made)
-        nan = _number(bits, f.nan)
-    made = b.select(is_nan, nan, made)
+    made = b.sub(made, _number(bits, (127 - f.bias) << f.mantissa))
+    first = 2.0 ** (24 - f.mantissa - f.bias)
+    moved = b.fadd(b.bitcast(magnitude, value.type), _number_of(value.type, first))
+    small = b.sub(b.bitcast(moved, bits.type), _number(bits, _bits_of(first)))
+    made = b.select(b.icmp_unsigned("<", magnitude, _number(bits, (128 - f.bias) << 23)), small, made)
+    made = b.select(b.icmp_signed(">", made, _number(bits, f.largest)), _number(bits, f.beyond), made)
+    made = b.select(is_nan, _number(bits, f.nan), made)
     sign = b.and_(b.lshr(bits, _number(bits, 32 - f.bits)), _number(bits, f.sign))
     return b.trunc(b.or_(made, sign), _many(raw_type(dtype), value))
+
+
+def _narrow_upper_half(b, value, bits, f):
+    """The same for a type that is the upper part of a float (bfloat16): the sign stays where it is, and so do the upper bits of
+    a NaN, which is made quiet."""
+    last = b.and_(b.lshr(bits, _number(bits, f.dropped)), _number(bits, 1))
+    made = b.add(b.add(bits, _number(bits, (1 << (f.dropped - 1)) - 1)), last)
+    nan = b.or_(bits, _number(bits, 0x400000))
+    return b.lshr(b.select(b.fcmp_unordered("uno", value, value), nan, made), _number(bits, f.dropped))
 
 
 def rounded(b, value, dtype):

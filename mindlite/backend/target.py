@@ -78,6 +78,7 @@ class Target(abc.ABC):
     tiled_folds: bool = True          # a fold down columns runs for a tile of columns at once, else column by column
     squares: bool = True              # a transpose runs through squares, else in the order in which it is written
     cut_loops: bool = True            # a loop is cut where the conditions on its variable change, else each iteration asks
+    cut_parallel: bool = True         # so is the outermost one, which threads share: each has its part of each piece
     row_buffers: bool = True          # a fold of a row leaves the values that are read again in the result's memory
 
     # -- matrices that loops multiply by (optim/panels.py)

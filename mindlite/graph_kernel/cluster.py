@@ -24,6 +24,7 @@ from ..mindir.inline import has_effect, size_edges
 from ..mindir.primitive import Primitive, kernel_rule
 from ..ops.basic import reshape
 from .epilogue import FINISHED
+from .estimate import estimated, sizes_of
 from .loopnest import JUMPS, CannotFuse, build
 from .recompute import recompute_cheap
 from .schedule import nominal, schedule, total_cost
@@ -62,6 +63,7 @@ class _Group:
 
     shape: that of all members if each is elementwise and makes just this shape, else None
     nest : the scheduled LoopNest of the members, where one was made to judge them, else None
+    estimated: True if cost is an estimate;   apart: operations of the members as kernels of their own
     bits : 1 << number of each group that has become this one, for sets;   into: the group that this one has become, or None
     """
 
@@ -69,6 +71,7 @@ class _Group:
         self.bits = 1 << number
         self.number, self.members, self.fused, self.before = number, members, fused, set()
         self.cost, self.shape, self.into, self.nest = 0, None, None, None
+        self.estimated, self.apart = False, 0
 
     @property
     def live(self):
@@ -83,8 +86,8 @@ class _Clusterer:
     def __init__(self, graph, level, target, made, done, elsewhere=None):
         self.elsewhere = {id(node) for node in elsewhere(graph)} if elsewhere is not None else frozenset()
         self.graph, self.level, self.target, self.made, self.done = graph, level, target, made, done
-        self.refused = []
         self.keys = {}
+        self.exact: set = set()
         self.users: dict = {}
         for node in graph.nodes:
             for arg in node.args:
@@ -93,6 +96,15 @@ class _Clusterer:
         self.results = {id(o) for o in graph.outputs}
 
     def run(self):
+        self.join()
+        while not self.stand():
+            self.join()
+        self.write(self.sorted_groups())
+        self.made.transforms["refused"] = self.refused
+
+    def join(self):
+        """The groups, from the beginning; nodes in `exact` join by what a loop nest says, others by estimates."""
+        self.refused = []
         self.groups = self.singles()
         self.order_edges()
         if self.level != "O0":
@@ -100,8 +112,19 @@ class _Clusterer:
                 for group in self.groups:
                     if group.fused and group.into is None:
                         self.join_producers(group, least)
-        self.write(self.sorted_groups())
-        self.made.transforms["refused"] = self.refused
+
+    def stand(self):
+        """True if each group that estimates have made is one loop nest that costs no more than its operators apart; the
+        nodes of others are `exact` from now on."""
+        failed = []
+        for group in self.groups:
+            if group.into is None and group.estimated:
+                reason, cost = self.not_one_kernel(group.members)
+                group.nest = self.trial_nest
+                if reason is not None or cost > self.target.dearer * group.apart:
+                    failed += group.members
+        self.exact |= {id(member) for member in failed}
+        return not failed
 
     # ------------------------------------------------------------ groups of one operator
 
@@ -109,6 +132,7 @@ class _Clusterer:
         """A Group per node, in program order; a node with several results has its readers with it."""
         groups: list = []
         self.group_of: dict = {}
+        self.units: dict = {}                             # operations of an element of each node (see `estimated`)
         for node in self.graph.nodes:
             if node.fn is tuple_getitem and id(node.args[0]) in self.group_of:
                 group = self.group_of[id(node.args[0])]
@@ -124,7 +148,9 @@ class _Clusterer:
                 self.refused.append((node, reason))
             group = _Group(len(groups), [node], reason is None)
             if reason is None:
-                group.cost, group.nest = cost, self.trial_nest
+                group.cost, group.apart, group.nest = cost, cost, self.trial_nest
+                folds = "reduction" in node.fn.traits
+                self.units[id(node)] = cost // max(1, _elements(node.args[0] if folds else node)) - (not folds)
                 if "elementwise" in node.fn.traits and isinstance(node.abstract, AbstractTensor):
                     group.shape = node.abstract.shape
             groups.append(group)
@@ -249,7 +275,8 @@ class _Clusterer:
             return "they run on different devices"
         if self.path_between(first, second):
             return "another node stands between them"
-        self.trial_nest = None
+        self.trial_nest, self.trial_estimated = None, first.estimated or second.estimated
+        self.trial_apart = first.apart + second.apart
         if first.shape is not None and first.shape == second.shape:
             self.trial = first.cost + second.cost               # one element after the other: surely one loop
             operands = {id(a) for m in members for a in m.args} - {id(m) for m in members}
@@ -260,16 +287,27 @@ class _Clusterer:
         if self.goes_on(first, second):
             self.trial = first.cost + second.cost
             return self.too_many_operands(members)
-        reason, cost = self.not_one_kernel(members)
-        if reason is None:
-            inside = {id(m) for m in first.members}
-            between = {id(a): nominal(a.abstract.size) for m in second.members for a in m.args
-                       if id(a) in inside and isinstance(a.abstract, AbstractTensor)}
-            apart = first.cost + second.cost + self.target.traffic * sum(between.values()) + self.target.launch_cost
-            if cost > self.target.dearer * apart:
-                return "computing values again would cost more than storing them"
-            self.trial = cost
+        inside = {id(m) for m in first.members}
+        between = {id(a): nominal(a.abstract.size) for m in second.members for a in m.args
+                   if id(a) in inside and isinstance(a.abstract, AbstractTensor)}
+        saved = self.target.traffic * sum(between.values()) + self.target.launch_cost
+        most = self.target.dearer * (first.cost + second.cost + saved)
+        reason, cost = self.estimate(members, most) or self.not_one_kernel(members)
+        if reason is None and cost > most:
+            return "computing values again would cost more than storing them"
+        self.trial, self.trial_apart = cost, first.apart + second.apart + saved
         return reason
+
+    def estimate(self, members, most):
+        """What `not_one_kernel` says of members of which shapes tell enough, else None; and None above `most` operations."""
+        results = self.results_of(members, {id(m) for m in members})
+        if len({sizes_of(r)[:1] for r in results}) > 1:
+            return "the results do not share their outer axis", 0
+        cost = estimated(members, results, self.units) if self.exact.isdisjoint(map(id, members)) else None
+        if cost is None or cost > most:
+            return None
+        self.trial_estimated = True
+        return self.too_many_operands(members), cost
 
     def goes_on(self, first, second):
         """True if `second` is elementwise work on results of `first`, all of whose results have one shape and dtype: it stands in
@@ -344,7 +382,7 @@ class _Clusterer:
     def merge(self, first, second):
         """`first` takes the members of `second`."""
         first.cost, first.shape = self.trial, first.shape if first.shape == second.shape else None
-        first.nest = self.trial_nest
+        first.nest, first.estimated, first.apart = self.trial_nest, self.trial_estimated, self.trial_apart
         first.members = self.in_order(first.members + second.members)
         first.before = {group.live for group in first.before | second.before} - {first, second}
         for member in second.members:

@@ -200,7 +200,7 @@ def settled(values, subscripts, loops, notes, indices, fewest):
     settle = Settled(indices, notes)
     values = [settle(value) for value in values]
     for _ in range(MOST_CUTS):
-        cut = _cut(values, loops, fewest)
+        cut = _cut(values, loops, fewest, indices)
         if cut is None:
             break
         settle = Settled(indices, notes, [cut])
@@ -210,7 +210,7 @@ def settled(values, subscripts, loops, notes, indices, fewest):
     return values, subscripts, loops
 
 
-def _cut(values, loops, fewest):
+def _cut(values, loops, fewest, indices):
     """(an IndexVar that is divided by a number which divides its extent, (outer, inner) IndexVars), or None."""
     first = {around[0] for around in loops if around}
     best, most = None, 1
@@ -221,8 +221,8 @@ def _cut(values, loops, fewest):
         if not isinstance(size, Const):
             continue
         rest = [term for term in _terms(expr.fields[1]) if _divide_product(term, size) is None]
-        if len(rest) == 1 and isinstance(rest[0][0], IndexVar) and not rest[0][1]:
-            variable, size = rest[0][0], _number(size)
+        variable, size = _divided_variable(rest, _number(size), indices)
+        if variable is not None:
             extent = variable.fields[1]
             if isinstance(extent, int) and most < size < extent and extent % size == 0 and \
                     (variable not in first or extent // size >= fewest):
@@ -231,6 +231,20 @@ def _cut(values, loops, fewest):
         return None
     name, extent, _ = best.fields
     return best, (index_var(name, extent // most), index_var(name, most))
+
+
+def _divided_variable(terms, size, indices):
+    """(the IndexVar that a division of a sum by `size` divides, by which number), (None, 0) if there is none.
+
+    i // 32: (i, 32);   (c*256 + j) // 1024 with j below 256: (c, 4)
+    """
+    for position, (atom, factors) in enumerate(terms):
+        if isinstance(atom, IndexVar) and all(isinstance(factor, Const) for factor in factors):
+            scale = product([_number(factor) for factor in factors])
+            others = terms[:position] + terms[position + 1:]
+            if scale > 0 and size % scale == 0 and (not others or indices.is_inside(indices.total(others), scale)):
+                return atom, size // scale
+    return None, 0
 
 
 def _number(size):

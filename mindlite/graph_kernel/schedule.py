@@ -94,7 +94,7 @@ class _Scheduler:
         self.outputs(list(enumerate(nest.outputs)), 0, root)
         nest.body = body = bound_once(root.statements, set())
         if nest.parallel is not None:
-            body = next(s for s in body if isinstance(s, Loop)).body
+            body = max([s for s in body if isinstance(s, Loop)], key=_length).body
         nest.cost = nest.actual(_Cost(nest.target.call_cost, self.named).statements(body))
         return nest
 
@@ -148,7 +148,7 @@ class _Scheduler:
             else:
                 if self.wants_lanes(variable, group, {v for _, o in group for v in o.loops[depth + 1:]}):
                     raise CannotFuse("a reduction would walk down columns for results that are written in rows")
-                whole = loop.parallel or not self.nest.target.cut_loops
+                whole = not (self.nest.target.cut_parallel if loop.parallel else self.nest.target.cut_loops)
                 cuts = None if whole else cuts_of(self.nest, variable, [o.value for _, o in group])
                 if cuts is not None:
                     self.pieces(variable, group, depth, scope, cuts)
@@ -167,8 +167,10 @@ class _Scheduler:
             self.learn(walk(o.value for _, o in part))
             inner = scope.inside(variable, guard=True, tile=scope.tile)     # a load may be inside in this piece only
             self.outputs(part, depth + 1, inner)
-            extent = self.nest.extents[variable]
-            scope.statements.append(Loop(variable, extent, inner.statements, start=start, stop=stop))
+            loop = Loop(variable, self.nest.extents[variable], inner.statements, start=start, stop=stop)
+            loop.parallel = variable is self.nest.parallel
+            loop.squares = loop.parallel and self.wants_squares(loop, [output for _, output in part])
+            scope.statements.append(loop)
 
     def wants_squares(self, loop, outputs):
         """True if a loop and the innermost one, which is all of its body, are read in the other order."""
@@ -267,6 +269,11 @@ class _Scheduler:
             self.kept.add(expr)
         home.statements.append(Fold(expr, loops, body, lanes, nest.notes.get(expr)))
         home.bound.add(expr)
+
+
+def _length(loop):
+    """How many items a loop, or a piece of one, has; an unknown size counts as NOMINAL_SIZE."""
+    return (nominal(loop.extent) if loop.stop is None else loop.stop) - loop.start
 
 
 def _unconditional(values):

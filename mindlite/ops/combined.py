@@ -310,7 +310,8 @@ def signbit(input: TensorLike) -> Tensor:
     x = as_operand(input)
     if dtype_of(x).kind != "f":
         return less(x, 0)
-    return logical_or(less(x, 0), logical_and(equal(x, 0), less(1 / x, 0)))
+    x = cast(x, dtype=dt.float32) if dtype_of(x) in (dt.float16, dt.bfloat16) else x       # a quotient that nobody rounds
+    return logical_or(less(x, 0), less(1 / x, 0))
 
 
 @planned

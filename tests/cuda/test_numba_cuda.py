@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import test_operators
 import test_random_kernels as random_kernels
-from clusters import on_gpu
+from clusters import for_gpu, on_gpu
 from gpus import ptxas, simulated_gpus, runs_here
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from numba_simulator import compiled_text, process, simulate_text
@@ -24,8 +24,6 @@ from mindlite import Tensor, ops
 from mindlite.backend.cuda.numba_source import MEANT, cuda_source
 from mindlite.compile import flow as F
 from mindlite.graph_kernel import lowering
-from mindlite.graph_kernel.loopnest import build
-from mindlite.graph_kernel.schedule import schedule
 from mindlite.mindir.loops import CannotFuse
 
 compiler = pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
@@ -50,7 +48,7 @@ def test_an_operator_computes_in_numbas_simulator_what_it_means(name):
     args, attrs = normal_form(prim, *SAMPLES[name][0])
     args, attrs = in_float32(args), lower_attrs(attrs)
     graph, arrays = graph_of(prim, args, attrs)
-    nest = schedule(build(graph))
+    nest = for_gpu(graph)
     if any(isinstance(a, np.ndarray) and a.dtype.kind == "c" for a in args) or not on_gpu(nest):
         return
     for got, want in zip(simulate_text(nest, arrays), meaning(prim, args, attrs), strict=True):
@@ -80,7 +78,7 @@ def check(steps, n, m, threads, blocks, dtype):
     assume(dtype.startswith("float") or all(name != "tanh" for name, *_ in steps))
     graph = random_kernels.cluster(steps, min(n, 40), min(m, 70), dtype)
     try:
-        nest = schedule(build(graph))
+        nest = for_gpu(graph)
     except CannotFuse:
         assume(False)
     rng = np.random.default_rng(n * 1000 + m)

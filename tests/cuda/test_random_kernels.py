@@ -5,14 +5,12 @@
 import clusters as c
 import numpy as np
 import pytest
-from clusters import Writer, tensor
+from clusters import Writer, for_gpu, tensor
 from gpus import runs_here
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from mindlite.backend.cuda import nvptx
 from mindlite.backend.cuda.code import kernel_text, ptx
-from mindlite.graph_kernel.loopnest import build
-from mindlite.graph_kernel.schedule import schedule
 from mindlite.mindir.loops import CannotFuse
 
 UNARY = {"neg": c.neg, "relu": c.relu, "tanh": c.tanh, "square": c.square}
@@ -64,7 +62,7 @@ def check(steps, n, m, machine, dtype):
     assume(dtype != "int32" or all(name != "tanh" for name, *_ in steps))
     graph = cluster(steps, n, m, dtype)
     try:
-        nest = schedule(build(graph))
+        nest = for_gpu(graph)
     except CannotFuse:                                       # two folds that no loop nest holds: clusters are cut there
         assume(False)
     rng = np.random.default_rng(n * 1000 + m)

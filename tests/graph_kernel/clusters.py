@@ -10,10 +10,13 @@ from mindlite.backend.cuda.code import kernel_text, ptx
 from mindlite.backend.cuda.nvptx import emit
 from mindlite.backend.cuda.simulator import Simulated
 from mindlite.backend.cuda.threads import refuse_libm
+from mindlite.backend.target import current
 from mindlite.common import dtype as dt
 from mindlite.common.dim import evaluate
 from mindlite.common.location import Location, Origin
 from mindlite.graph_kernel import lowering
+from mindlite.graph_kernel.loopnest import build
+from mindlite.graph_kernel.schedule import schedule
 from mindlite.mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
 from mindlite.mindir.control import make_tuple, tuple_getitem
 from mindlite.mindir.graph import FuncGraph, ValueNode
@@ -347,6 +350,11 @@ def simulate(nest, inputs, env=None, threads=64, blocks=3, backwards=False):
 
 
 _POISON = {"f": np.nan, "i": 77, "u": 77, "b": True}
+
+
+def for_gpu(graph):
+    """The scheduled LoopNest of a graph, its outermost loop in one piece, as threads of a GPU share it."""
+    return schedule(build(graph, target=current().replace(cut_parallel=False)))
 
 
 def on_gpu(nest):

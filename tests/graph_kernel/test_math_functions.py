@@ -30,10 +30,12 @@ REFERENCE = {"normal_cdf": scipy.special.ndtr, "normal_pdf": _density,
              "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "round": np.rint,
              "abs": np.abs}
 RANGE = {"exp": (-104, 89), "expm1": (-20, 89), "log": (0, 1e38), "log1p": (-1, 1e30), "tanh": (-12, 12),
-         "sigmoid": (-104, 104), "erf": (-5, 5), "sin": (-1e5, 1e5), "cos": (-1e5, 1e5), "tan": (-1e5, 1e5),
+         "sigmoid": (-104, 104), "erf": (-5, 5), "erfc": (-6, 10), "sin": (-1e5, 1e5), "cos": (-1e5, 1e5), "tan": (-1e5, 1e5),
          "exp2": (-150, 129), "log2": (0, 1e38), "log10": (0, 1e38), "sinh": (-89.4, 89.4), "cosh": (-89.4, 89.4),
          "asinh": (-1e38, 1e38), "acosh": (1, 1e38), "atanh": (-1, 1), "asin": (-1, 1), "acos": (-1, 1), "atan": (-1e38, 1e38)}
-LOOSER = {"tan": 2.5, "asin": 2.5, "atan": 2.5}              # ulp of float32
+LOOSER = {"tan": 2.5, "asin": 2.5, "atan": 2.5, "erfc": 6}   # ulp of float32
+LOOSER_F64 = {"erfc": 11}                                      # below 1 it is 1 - erf
+C_LIBRARY = {"erf": math.erf, "erfc": math.erfc}               # NumPy's long double has none
 PRIMITIVES = {name: elementwise(f"{name}_of", lambda x, name=name: call(name, x), getattr(np, name, None))
               for name in UNARY_FUNCTIONS if not name.startswith("is")}
 PAIRS = {name: elementwise(f"{name}_of", lambda x, y, name=name: call(name, x, y), function) for name, function in (
@@ -53,6 +55,7 @@ def points(name, dtype):
     rng = np.random.default_rng(0)
     magnitude = 10.0 ** rng.uniform(-37 if dtype == "float32" else -300, math.log10(high), 20000)
     low, high = (low, high) if dtype == "float32" or name not in ("sinh", "cosh", "exp2") else (8 * low, 8 * high)
+    high = 26.5 if (name, dtype) == ("erfc", "float64") else high
     x = np.concatenate([np.linspace(low, high, 20001), np.linspace(-1, 1, 20001), magnitude, -magnitude,
                         1 + rng.uniform(-1e-3, 1e-3, 2000), rng.uniform(-5, 5, 20000)]).astype(dtype)
     return x[(x >= low) & (x <= high)]
@@ -81,9 +84,12 @@ def test_float32_is_within_two_ulp(name):
 def test_float64_is_within_four_ulp(name):
     x = points(name, "float64")
     with np.errstate(all="ignore"):
-        exact = REFERENCE.get(name, getattr(np, name, None))(x.astype(np.longdouble) if name not in ("erf",) else x)
+        if name in C_LIBRARY:
+            exact = np.vectorize(C_LIBRARY[name])(x)
+        else:
+            exact = REFERENCE.get(name, getattr(np, name, None))(x.astype(np.longdouble))
     error = ulps(run(PRIMITIVES[name], x), exact, np.float64)
-    assert error.max() <= 4, (error.max(), x[error.argmax()])
+    assert error.max() <= LOOSER_F64.get(name, 4), (error.max(), x[error.argmax()])
 
 
 @pytest.mark.parametrize("name", ["normal_cdf", "normal_pdf"])

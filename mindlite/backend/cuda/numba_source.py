@@ -23,7 +23,7 @@ from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
 
 _OF_FLOATS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "exp2": "exp2"}        # with an f for float32
 _LIBRARY = {"exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
-            "cosh", "tanh", "asinh", "acosh", "atanh", "hypot", "erf", "copysign", "pow", "fmod", "maximum", "minimum"}
+            "cosh", "tanh", "asinh", "acosh", "atanh", "hypot", "erf", "erfc", "copysign", "pow", "fmod", "maximum", "minimum"}
 _WRITTEN = {                                                 # functions that have no name in CUDA
     "sigmoid": "1 / (1 + exp(-{0}))", "rsqrt": "1 / sqrt({0})", "normal_cdf": "erfc(-{0}*0.7071067811865476) / 2",
     "normal_pdf": "exp(-{0}*{0} / 2)*0.3989422804014327"}

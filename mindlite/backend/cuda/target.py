@@ -48,6 +48,7 @@ class CUDA(Target):
     stage_rows: tuple = (256, 32)
     launch_cost: int = 1 << 16        # operations that are done while a kernel is launched
     launched_together: int = 16       # kernels of one launch: their words fit into CUDA's parameters
+    cut_parallel: bool = False        # a thread finds its element by one extent
 
     __hash__ = Target.__hash__
 

@@ -21,6 +21,7 @@ _REAL = [d for d in dt.ALL if d.kind != "c"]
 REGISTER = {d.name: {"bool": I1, "float64": DOUBLE}.get(d.name) or (FLOAT if d.is_float else ir.IntType(d.bits)) for d in _REAL}
 MEMORY = {d.name: ir.HalfType() if d is dt.float16 else ir.IntType(8 * d.itemsize) if is_narrow(d) or not d.is_float
           else REGISTER[d.name] for d in _REAL}
+_TO_INTEGERS = ("llvm.ceil.", "llvm.floor.", "llvm.trunc.", "llvm.rint.")
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -85,7 +86,7 @@ class Arithmetic:
         if dtype is dt.bool_:
             return b.zext(value, as_many(I8, value))
         if dtype is dt.float16:
-            return b.fptrunc(value, as_many(ir.HalfType(), value))
+            return self.half(value)
         if is_narrow(dtype):
             return narrow(b, value, dtype)
         return b.zext(value, as_many(I8, value)) if dtype is dt.int4 else value
@@ -123,8 +124,17 @@ class Arithmetic:
         if value.type == double:
             value = b.fptrunc(value, single) if want is dt.float32 else self.round_to_odd(value)
         if want is dt.float16:
-            return b.fpext(b.fptrunc(value, as_many(ir.HalfType(), value)), single)
+            return b.fpext(self.half(value), single)
         return rounded(b, value, want) if is_narrow(want) else value
+
+    def half(self, value):
+        """A float rounded to half precision. LLVM would make `ceil` of a float that is rounded so one of a half, which it computes
+        an element at a time. It leaves a sum alone; adding 0 loses the sign of a zero, which is that of the argument."""
+        callee = getattr(value, "callee", None)
+        if callee is not None and callee.name.startswith(_TO_INTEGERS):
+            moved = Value(self.builder, self.builder.fadd(value, constant_like(value, 0.0)))
+            value = moved.intrinsic("copysign", Value(self.builder, value.args[0])).ir
+        return self.builder.fptrunc(value, as_many(ir.HalfType(), value))
 
     def round_to_odd(self, value):
         """A double as a float whose last bit says that something was cut off: rounding it again is then right."""

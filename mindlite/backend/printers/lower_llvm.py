@@ -138,6 +138,8 @@ class _Emitter(VectorLoops):
 
     def loop_statement(self, s):
         start, stop = (self.begin, self.end) if s.parallel else (I64(s.start), self.dim(s.extent))
+        if s.parallel and s.start:
+            start = self.builder.select(self.builder.icmp_signed(">", I64(s.start), start), I64(s.start), start)
         if s.stop is not None:
             stop = self.at_most(I64(s.stop), stop)
         if s.squares:

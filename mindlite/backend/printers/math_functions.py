@@ -320,8 +320,8 @@ def log2(x):
 
 
 def log10(x):
-    """The logarithm to base 10; of floats in double, as the logarithms of powers of 10 are whole numbers."""
-    return _log_to(x, 10) if x.type is DOUBLE else _log_to(x.extend(), 10).truncate()
+    """The logarithm to base 10."""
+    return _log_to(x, 10)
 
 
 def log1p(x):
@@ -514,12 +514,24 @@ def cosh(x):
 _SAME, _HUGE = 1e-4, 2.0 ** 55
 
 
+def _log_in_two(d, high):
+    """(the logarithm of a float, what is to be added to it for that of a double near it)"""
+    return log(high), (d - high.extend()).truncate() / high
+
+
+def _log_of_sum(x, root):
+    """log(x + root) of a float and a double, which is as large as x where x is large."""
+    d, large = x.extend() + root, x > 1e18
+    value, rest = _log_in_two(d, large.where(x, d.truncate()))
+    return value + large.where(x.of(math.log(2)), rest)
+
+
 def asinh(x):
-    """The inverse of sinh: of floats log(x + sqrt(x^2 + 1)) in double, of doubles log1p (fdlibm)."""
+    """The inverse of sinh: of floats log(x + sqrt(x^2 + 1)), that sum in double, of doubles log1p (fdlibm)."""
     if x.type is FLOAT:
         a = fabs(x)
         d = a.extend()
-        value = log(d + (d * d + 1.0).intrinsic("sqrt")).truncate()
+        value = _log_of_sum(a, fma(d, d, d.of(1.0)).intrinsic("sqrt"))
         return (a > _SAME).where(value, x).intrinsic("copysign", x)
     a = fabs(x)
     square = a * a
@@ -532,7 +544,7 @@ def acosh(x):
     """The inverse of cosh; NaN below 1."""
     if x.type is FLOAT:
         d = x.extend()
-        value = log(d + ((d - 1.0) * (d + 1.0)).intrinsic("sqrt")).truncate()
+        value = _log_of_sum(x, ((d - 1.0) * (d + 1.0)).intrinsic("sqrt"))
     else:
         t = x - 1.0
         large = x > _HUGE
@@ -545,7 +557,9 @@ def atanh(x):
     a = fabs(x)
     if x.type is FLOAT:
         d = x.extend()
-        return (a < _SAME).where(x, (log((d + 1.0) / (1.0 - d)) * 0.5).truncate())
+        quotient = (d + 1.0) / (1.0 - d)
+        value, rest = _log_in_two(quotient, quotient.truncate())
+        return (a < _SAME).where(x, (value + (a < 1.0).where(rest, x.of(0.0))) * 0.5)
     return (log1p((a + a) / (1.0 - a)) * 0.5).intrinsic("copysign", x)
 
 
@@ -590,7 +604,9 @@ _ERF = (9.259631951863412e-06, -0.00011767285468522459, 0.0006329569150693715, -
 
 
 def erf(x):
-    """The error function of a float, 1 - e^q with q = log(erfc(|x|)); at 4 it is 1."""
+    """The error function: of a float 1 - e^q with q = log(erfc(|x|)), at 4 it is 1; of a double as in Cephes."""
+    if x.type is DOUBLE:
+        return _erf_of_double(x)
     a = _at_most(fabs(x), 4.0)
     p, s = _expm1_below_zero(fma(a, x.of(-2 / math.sqrt(math.pi)), a * polynomial(a, _ERF)))
     return fma(p, -s, 1.0 - s).intrinsic("copysign", x)
@@ -640,12 +656,62 @@ def pow(x, y):
     return (y.equals(0.0) | x.equals(1.0)).where(1.0, value)
 
 
+# of Cephes's ndtr.c: erfc(a) e^(a^2) for 1 <= a < 8, for 8 <= a, and erf(x) / x in x^2 up to 1; quotients
+_ERFC = ((2.46196981473530512524e-10, 5.64189564831068821977e-1, 7.46321056442269912687, 4.86371970985681366614e1,
+          1.96520832956077098242e2, 5.26445194995477358631e2, 9.34528527171957607540e2, 1.02755188689515710272e3,
+          5.57535335369399327526e2),
+         (1.0, 1.32281951154744992508e1, 8.67072140885989742329e1, 3.54937778887819891062e2, 9.75708501743205489753e2,
+          1.82390916687909736289e3, 2.24633760818710981792e3, 1.65666309194161350182e3, 5.57535340817727675546e2))
+_ERFC_FAR = ((5.64189583547755073984e-1, 1.27536670759978104416, 5.01905042251180477414, 6.16021097993053585195,
+              7.40974269950448939160, 2.97886665372100240670),
+             (1.0, 2.26052863220117276590, 9.39603524938001434673, 1.20489539808096656605e1, 1.70814450747565897222e1,
+              9.60896809063285878198, 3.36907645100081516050))
+_ERF_F64 = ((9.60497373987051638749, 9.00260197203842689217e1, 2.23200534594684319226e3, 7.00332514112805075473e3,
+             5.55923013010394962768e4),
+            (1.0, 3.35617141647503099647e1, 5.21357949780152679795e2, 4.59432382970980127987e3, 2.26290000613890934246e4,
+             4.92673942608635921086e4))
+
+
+def _exp_of_square(a):
+    """e^(-a^2), with what is lost where a^2 is rounded."""
+    square = a * a
+    return exp(-square) * (1.0 - fma(a, a, -square))
+
+
+def _erf_parts(x):
+    """(|x| < 1, erf(x) there, erfc(|x|) elsewhere) of a double: one division for all."""
+    a = fabs(x)
+    z, near, far = x * x, a < 1.0, a < 8.0
+    bounded = _at_most(a, 28.0)
+    above, below = [near.where(small, far.where(polynomial(bounded, middle), polynomial(bounded, large))) for small, middle, large
+                    in zip((x * polynomial(z, _ERF_F64[0]), polynomial(z, _ERF_F64[1])), _ERFC, _ERFC_FAR)]
+    quotient = above / below
+    return near, quotient, quotient * _exp_of_square(bounded)
+
+
+def _erf_of_double(x):
+    near, small, tail = _erf_parts(x)
+    return is_nan(x).where(x, near.where(small, (1.0 - tail).intrinsic("copysign", x)))
+
+
+def erfc(x):
+    """1 - erf(x): of floats by the tail of the normal distribution, of doubles as in Cephes."""
+    if x.type is FLOAT:
+        a = _at_most(fabs(x), 10.1)
+        b = a * math.sqrt(2)
+        tail = polynomial(b, _TAIL[0]) / polynomial(b, _TAIL[1]) * 2.0 * _exp_of_square(a)
+        return is_nan(x).where(x, (x.bits() < 0).where(2.0 - tail, tail))
+    near, small, tail = _erf_parts(x)
+    return is_nan(x).where(x, near.where(1.0 - small, (x.bits() < 0).where(2.0 - tail, tail)))
+
+
 INLINE = {
     (name, kind): function
     for kind, functions in {
         FLOAT: (exp, exp2, expm1, log, log1p, log2, log10, sigmoid, tanh, sinh, cosh, asinh, acosh, atanh, sin, cos, tan,
-                asin, acos, atan, atan2, hypot, erf, normal_cdf, normal_pdf, pow),
-        DOUBLE: (exp, exp2, expm1, log, log1p, log2, log10, sigmoid, tanh, sinh, cosh, asinh, acosh, atanh, hypot),
+                asin, acos, atan, atan2, hypot, erf, erfc, normal_cdf, normal_pdf, pow),
+        DOUBLE: (exp, exp2, expm1, log, log1p, log2, log10, sigmoid, tanh, sinh, cosh, asinh, acosh, atanh, hypot, erf,
+                 erfc),
     }.items() for name, function in ((f.__name__, f) for f in functions)
 }
 LIBM = {"exp": "exp", "exp2": "exp2", "log2": "log2", "log10": "log10", "cbrt": "cbrt", "sin": "sin", "cos": "cos",
@@ -658,8 +724,7 @@ INTRINSIC = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
 
 def is_inline(name, type_):
     """True if a function of floats or doubles calls nothing, so that it takes vectors too."""
-    calls = name in LIBM or (name, type_) == ("normal_cdf", DOUBLE)
-    return (name, type_) in INLINE or not calls
+    return (name, type_) in INLINE or name not in LIBM
 
 
 def apply(name, *args):

@@ -109,6 +109,8 @@ class _Printer:
 
     def loop(self, s, depth):
         start, stop = ("begin", "end") if s.parallel else (str(s.start), self.dim(s.extent))
+        if s.parallel and s.start:
+            start = f"maximum({s.start}, begin)"
         stop = stop if s.stop is None else f"minimum({s.stop}, {stop})"
         if s.squares:
             self.squares(s, start, stop, depth)
