@@ -86,6 +86,7 @@ class Target(abc.ABC):
     panel_iterations: int = 8              # iterations from which on putting in order pays: it costs two or three products
 
     # -- library kernels (compile/library.py)
+    half_kernels: bool = False        # products, convolutions and scans have kernels of half precision, else they run in float32
     most_kept: int = 64               # of the best elements of a row, for "topk": each insertion moves half of them
 
     # -- generated kernels

@@ -26,6 +26,7 @@ from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.epilogue import finish_convolutions, finish_products
 from ..graph_kernel.expand import GRADIENTS, expand_composites, is_composite
+from ..graph_kernel.widen import widen_halves
 from ..mindir.control import J, Vmap
 from ..mindir.graph import FuncGraph
 from ..mindir.markers import expand
@@ -277,6 +278,8 @@ PIPELINE = Pipeline((
     Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph), (DERIVED, SIMPLIFIED), (BASIC,),
          (SIMPLIFIED,)),
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
+    Pass("widen_halves", "fuse", lambda graph, wanted: graph if wanted.target.half_kernels else widen_halves(graph),
+         (BASIC, SIMPLIFIED)),
     Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
     Pass("finish_convolutions", "fuse", _finish, (BASIC, SIMPLIFIED)),
     Pass("finish_products", "fuse", _finish_products, (BASIC, SIMPLIFIED)),

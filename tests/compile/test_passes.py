@@ -29,7 +29,7 @@ def test_the_same_is_refused_when_it_runs_with_less_given_or_more_left_out():
     graph = typed(lambda x: ops.tanh(x))
     with pytest.raises(InternalError, match="the pass simplify requires derived"):
         PIPELINE.run(graph, Wanted("O1"), (TYPED,), RECORDED)
-    with pytest.raises(InternalError, match="the pass accumulate_products requires simplified"):
+    with pytest.raises(InternalError, match="the pass widen_halves requires simplified"):
         PIPELINE.run(graph, Wanted("O1"), without=[Omission(frozenset({"simplify_basic"}), "a test")])
     with pytest.raises(InternalError, match="no pass is named simpilfy"):
         PIPELINE.run(graph, Wanted("O1"), without=[Omission(frozenset({"simpilfy"}), "a test")])

@@ -1,4 +1,4 @@
-"""Estimates of clusters: groups are joined by shapes, each is judged by one loop nest in the end, and a wrong estimate joins nothing."""
+"""Estimates of clusters: groups are joined by shapes, a loop nest judges each in the end; a wrong estimate joins nothing."""
 import os
 import random
 import sys

@@ -50,6 +50,8 @@ class CUDA(Target):
     launched_together: int = 16       # kernels of one launch: their words fit into CUDA's parameters
     cut_parallel: bool = False        # a thread finds its element by one extent
 
+    half_kernels: bool = True
+
     __hash__ = Target.__hash__
 
     # -- generated kernels

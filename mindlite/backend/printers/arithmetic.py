@@ -128,8 +128,11 @@ class Arithmetic:
         return rounded(b, value, want) if is_narrow(want) else value
 
     def half(self, value):
-        """A float rounded to half precision. LLVM would make `ceil` of a float that is rounded so one of a half, which it computes
-        an element at a time. It leaves a sum alone; adding 0 loses the sign of a zero, which is that of the argument."""
+        """A float rounded to half precision.
+
+        LLVM would make `ceil` of a float that is rounded so one of a half, which it computes an element at a time. It leaves a
+        sum alone; adding 0 loses the sign of a zero, which is that of the argument.
+        """
         callee = getattr(value, "callee", None)
         if callee is not None and callee.name.startswith(_TO_INTEGERS):
             moved = Value(self.builder, self.builder.fadd(value, constant_like(value, 0.0)))
