@@ -92,8 +92,8 @@ def change(monkeypatch, tmp_path):
 
 WRITERS = [*(f"backend/{name}.py" for name in (
     "low_writer", "low_python", "words", "operators", "loops", "narrow_floats", "object_code", "array_code", "entry_code",
-    "launcher_code", "horizontal_code", "cpu/native", "printers/arithmetic", "printers/math_functions", "printers/lower_llvm",
-    "printers/parts"))]
+    "launcher_code", "horizontal_code", "cpu/native", "printers/arithmetic", "printers/math_functions", "printers/angles",
+    "printers/values", "printers/lower_llvm", "printers/parts"))]
 COMPILERS = [f"compile/printers/{name}.py" for name in ("native_ir", "scalar_ir", "runtime_code", "vm_machine", "vm_code")]
 
 

@@ -18,7 +18,7 @@ from ...mindir.loops import BLOCK, Fold, Let, Loop, Store
 from ..loops import counted_loop
 from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes
 from ..printers.lower_llvm import _Emitter
-from ..printers.math_functions import DOUBLE, FLOAT
+from ..printers.values import DOUBLE, FLOAT
 from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
 
 GLOBAL, SHARED = 1, 3                                       # address spaces of NVPTX

@@ -14,7 +14,7 @@ from ...common import dtype as dt
 from ...common.errors import InternalError
 from ..narrow_floats import is_narrow, narrow, rounded, widen
 from . import math_functions
-from .math_functions import DOUBLE, FLOAT, Value, as_many, constant_like
+from .values import DOUBLE, FLOAT, Value, as_many, constant_like, fabs
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 _REAL = [d for d in dt.ALL if d.kind != "c"]
@@ -145,8 +145,8 @@ class Arithmetic:
         x = Value(b, value)
         near = x.truncate()
         back, bits = near.extend(), near.bits()
-        inexact = back.differs(x) & math_functions.fabs(x).__lt__(math.inf) & (bits & 1).equals(0)
-        too_large = math_functions.fabs(back) > math_functions.fabs(x)
+        inexact = back.differs(x) & fabs(x).__lt__(math.inf) & (bits & 1).equals(0)
+        too_large = fabs(back) > fabs(x)
         return inexact.where(too_large.where(bits - 1, bits + 1), bits).floats().ir
 
     # ------------------------------------------------------------ operators

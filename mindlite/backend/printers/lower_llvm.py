@@ -19,7 +19,8 @@ from ...mindir.loops import BLOCK, Access, Branch, Fold, Lanes, Let, Loop, Store
 from ...mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
 from ..loops import counted_loop
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
-from .math_functions import DOUBLE, INLINE
+from .math_functions import INLINE
+from .values import DOUBLE
 from .vectors import VectorLoops, row_offsets, transposed, values_of, width
 
 MOST_COPIES = 32                 # of a body in literal loops: beyond, the outer ones stay loops

@@ -11,158 +11,12 @@ here goes to libm (`LIBM`), element by element.
 import decimal
 import math
 
-import llvmlite
 import numpy as np
-from llvmlite import ir
 
-from ..operators import Operators
-
-FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
-_INTEGER = {FLOAT: ir.IntType(32), DOUBLE: ir.IntType(64)}
-_FRACTION = {FLOAT: 23, DOUBLE: 52}
-_BIAS = {FLOAT: 127, DOUBLE: 1023}
-
-_SPLAT = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 45)      # since LLVM 19
+from .angles import acos, asin, atan, atan2, cos, sin, tan
+from .values import BIAS, DOUBLE, FLOAT, FRACTION, Value, at_most, call, fabs, fma, is_nan, polynomial, power_of_two, within
 
 LN2 = {FLOAT: (0.693359375, -2.12194440e-4), DOUBLE: (6.93147180369123816490e-01, 1.90821492927058770002e-10)}
-
-
-def as_many(type_, value):
-    """`type_`, or where `value` is a vector, a vector of as many."""
-    return ir.VectorType(type_, value.type.count) if isinstance(value.type, ir.VectorType) else type_
-
-
-def constant_like(value, number):
-    """`number` as a constant of the type of `value`, in each lane of a vector."""
-    if isinstance(value.type, ir.VectorType):
-        return Repeated(ir.Constant(value.type.element, number), value.type.count)
-    return ir.Constant(value.type, number)
-
-
-class Repeated(ir.Constant):
-    """The vector of `count` times a constant, in few words where LLVM knows them; llvmlite would write lane by lane."""
-
-    def __init__(self, constant, count):
-        self.type, one = ir.VectorType(constant.type, count), f"{constant.type} {constant.get_reference()}"
-        self.constant = f"splat ({one})" if _SPLAT else "<" + ", ".join([one] * count) + ">"
-
-    def _get_reference(self):
-        return self.constant
-
-
-class Value(Operators):
-    """An LLVM value with Python's operators; a Python number in an operation becomes a constant of its type."""
-    __slots__ = ("builder", "ir")
-
-    def __init__(self, builder, value):
-        self.builder, self.ir = builder, value
-
-    def of(self, number):
-        """`number` (a number or a Value) as a Value of this one's type."""
-        return number if isinstance(number, Value) else Value(self.builder, constant_like(self.ir, number))
-
-    def made(self, value):
-        """An LLVM value as a Value."""
-        return Value(self.builder, value)
-
-    def _as(self, operation, type_):
-        """A conversion by the builder's `operation` to `type_`, lane by lane."""
-        return Value(self.builder, operation(self.ir, as_many(type_, self.ir)))
-
-    def where(self, a, b):
-        """a where this bool is true, else b."""
-        if not isinstance(a, Value):
-            a = b.of(a)
-        return Value(self.builder, self.builder.select(self.ir, a.ir, a.of(b).ir))
-
-    def intrinsic(self, name, *others):
-        """The LLVM intrinsic `llvm.name` of this value (and others) of one type."""
-        values = [self.ir, *(self.of(o).ir for o in others)]
-        return Value(self.builder, call(self.builder, f"llvm.{name}.{suffix(self.ir.type)}", self.ir.type, values))
-
-    def bits(self):
-        """The float's bits as an integer of its width."""
-        return self._as(self.builder.bitcast, _INTEGER[self.type])
-
-    def floats(self):
-        """The integer's bits as a float of its width."""
-        return self._as(self.builder.bitcast, FLOAT if self.type.width == 32 else DOUBLE)
-
-    def to_integer(self):
-        """The float (integral and small) as an integer of its width."""
-        return self._as(self.builder.fptosi, _INTEGER[self.type])
-
-    def to_float(self):
-        """The integer as a float of its width."""
-        return self._as(self.builder.sitofp, FLOAT if self.type.width == 32 else DOUBLE)
-
-    def extend(self):
-        """A float as a double."""
-        return self._as(self.builder.fpext, DOUBLE)
-
-    def truncate(self):
-        """A double as a float."""
-        return self._as(self.builder.fptrunc, FLOAT)
-
-
-def suffix(type_):
-    """How the names of LLVM's intrinsics write a type: f32, v8i64."""
-    if isinstance(type_, ir.VectorType):
-        return f"v{type_.count}{suffix(type_.element)}"
-    return {FLOAT: "f32", DOUBLE: "f64", ir.HalfType(): "f16"}.get(type_) or f"i{type_.width}"
-
-
-def call(builder, name, type_, values):
-    """Call the C function or intrinsic `name` from values to `type_`."""
-    function = builder.module.globals.get(name)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(type_, [v.type for v in values]), name)
-        if not name.startswith("llvm."):
-            function.attributes.add("nounwind")
-    return builder.call(function, values)
-
-
-def fma(a, b, c):
-    """a * b + c, rounded once."""
-    return a.intrinsic("fma", b, c)
-
-
-def polynomial(x, coefficients):
-    """A polynomial, the highest power's coefficient first: Horner's rule in x^2 over pairs of coefficients, which
-    waits for half as many results and costs one operation more; in x where it is short."""
-    first, *rest = (x.of(c) for c in coefficients)
-    if len(rest) < 7:
-        for c in rest:
-            first = fma(first, x, c)
-        return first
-    if len(rest) % 2:
-        first = fma(first, x, rest.pop(0))
-    square = x * x
-    for c, d in zip(rest[::2], rest[1::2]):
-        first = fma(first, square, fma(c, x, d))
-    return first
-
-
-def fabs(x):
-    """|x|."""
-    return x.intrinsic("fabs")
-
-
-def is_nan(x):
-    """True for NaN."""
-    return x.differs(x)
-
-
-def _within(x, low, high):
-    """x within [low, high]; NaN stays NaN."""
-    x = (x < low).where(low, x)
-    return (x > high).where(high, x)
-
-
-def power_of_two(k):
-    """2^k for an integer Value k in the range of normal exponents."""
-    kind = FLOAT if k.type.width == 32 else DOUBLE
-    return ((k + _BIAS[kind]) << _FRACTION[kind]).floats()
 
 
 # e^r for |r| <= ln 2 / 2: the float's by reweighted least squares on relative errors, 4e-09 off
@@ -195,8 +49,8 @@ def _exp_parts(x, low, high):
     2^k is made in two steps of h = round(k / 2) and k - h, as it may be denormal or too large; the exponents' bias is
     in the two magic numbers, so that the bits of a sum, shifted, are a power of two.
     """
-    fraction, bias = _FRACTION[x.type], _BIAS[x.type]
-    magic, bounded = 1.5 * 2.0 ** fraction, _within(x, low, high)
+    fraction, bias = FRACTION[x.type], BIAS[x.type]
+    magic, bounded = 1.5 * 2.0 ** fraction, within(x, low, high)
     whole = fma(bounded, x.of(1 / math.log(2)), x.of(magic + 2 * bias))
     k = whole - (magic + 2 * bias)
     half = fma(k, x.of(0.5), x.of(magic + bias))
@@ -214,8 +68,8 @@ def exp(x):
 
 def exp2(x):
     """2^x, exact for integers."""
-    fraction, bias = _FRACTION[x.type], _BIAS[x.type]
-    magic, bounded = 1.5 * 2.0 ** fraction, _within(x, -bias - fraction - 2.0, bias + 2.0)
+    fraction, bias = FRACTION[x.type], BIAS[x.type]
+    magic, bounded = 1.5 * 2.0 ** fraction, within(x, -bias - fraction - 2.0, bias + 2.0)
     whole = bounded + (magic + 2 * bias)
     k = whole - (magic + 2 * bias)
     half = fma(k, x.of(0.5), x.of(magic + bias))
@@ -244,7 +98,7 @@ _LOG_F64 = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.81835721616180
 
 def _mantissa(x):
     """(e, f) with x = 2^e (1 + f) and 1 + f in [sqrt(1/2), sqrt(2)), of a positive number."""
-    fraction, bias = _FRACTION[x.type], _BIAS[x.type]
+    fraction, bias = FRACTION[x.type], BIAS[x.type]
     tiny = x < 2.0 ** (1 - bias)                                # denormal: scale it up first
     scaled = tiny.where(x * 2.0 ** fraction, x)
     bits = scaled.bits()
@@ -335,8 +189,8 @@ def log1p(x):
 
 def _exp_below_zero(x):
     """e^x for x <= 0: 2^k is made 2^SPARE too large, so that it is a normal number also where the result is none."""
-    fraction, spare = _FRACTION[x.type], {FLOAT: 24, DOUBLE: 64}[x.type]
-    magic, low = 1.5 * 2.0 ** fraction + _BIAS[x.type] + spare, _EXP_RANGE[x.type][0]
+    fraction, spare = FRACTION[x.type], {FLOAT: 24, DOUBLE: 64}[x.type]
+    magic, low = 1.5 * 2.0 ** fraction + BIAS[x.type] + spare, _EXP_RANGE[x.type][0]
     bounded = (x < low).where(low, x)
     whole = fma(bounded, x.of(1 / math.log(2)), x.of(magic))
     k = whole - magic
@@ -359,131 +213,21 @@ _EXPM1_SHORT = (0.0013873472344130278, 0.00836762972176075, 0.04166742414236069,
 def _expm1_below_zero(x):
     """(p, s) with e^x = s + p s, s a power of two, |p| < 1/2, for floats in [-80, 0]. k ln 2 needs no second part here:
     where k is not 0, 1 - e^x is more than 1/4, and the error of k ln 2 counts e^x times."""
-    magic = 1.5 * 2.0 ** _FRACTION[FLOAT] + _BIAS[FLOAT]
+    magic = 1.5 * 2.0 ** FRACTION[FLOAT] + BIAS[FLOAT]
     whole = fma(x, x.of(1 / math.log(2)), x.of(magic))
     r = fma(whole - magic, x.of(-math.log(2)), x)
-    return fma(polynomial(r, _EXPM1_SHORT), r * r, r), (whole.bits() << _FRACTION[FLOAT]).floats()
-
-
-def _at_most(x, high):
-    """The smaller of x and a number; NaN stays NaN."""
-    return (x > high).where(high, x)
+    return fma(polynomial(r, _EXPM1_SHORT), r * r, r), (whole.bits() << FRACTION[FLOAT]).floats()
 
 
 def tanh(x):
     """The hyperbolic tangent, (1 - t) / (1 + t) with t = e^(-2|x|)."""
     if x.type is FLOAT:
-        p, s = _expm1_below_zero(_at_most(fabs(x), 10.0) * -2.0)
+        p, s = _expm1_below_zero(at_most(fabs(x), 10.0) * -2.0)
         value = fma(p, -s, 1.0 - s) / fma(p, s, 1.0 + s)
     else:
         t = expm1(fabs(x) * -2.0)
         value = -t / (t + 2.0)
     return value.intrinsic("copysign", x)
-
-
-_SIN_F32 = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COS_F32 = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_HALF_PI = (1.57079632679489655800e+00, 6.12323399573676603587e-17)
-
-
-def _reduce_turns(x):
-    """(n, r) with x = n pi/2 + r of a float, n a double; the argument is reduced in double, for |x| up to 2^40."""
-    d = x.extend()
-    n = (d * (2 / math.pi)).intrinsic("rint")
-    return n, fma(n, d.of(-_HALF_PI[1]), fma(n, d.of(-_HALF_PI[0]), d)).truncate()
-
-
-def _sine(x, quarter):
-    """sin(x + quarter pi/2) of a float."""
-    n, r = _reduce_turns(x)
-    n = (n - (n * 0.25).intrinsic("floor") * 4.0).truncate().to_integer() + quarter
-    z = r * r
-    sine = fma(polynomial(z, _SIN_F32) * z, r, r)
-    cosine = fma(polynomial(z, _COS_F32), z * z, fma(z, x.of(-0.5), x.of(1.0)))
-    value = (n & 1).equals(1).where(cosine, sine)
-    return (value.bits() ^ ((n & 2) << 30)).floats()
-
-
-def sin(x):
-    """The sine of a float, |x| <= 2^40; beyond, the reduction loses digits. NaN for infinities."""
-    return (x.equals(0.0)).where(x, _sine(x, 0))
-
-
-def cos(x):
-    """The cosine of a float, |x| <= 2^40."""
-    return _sine(x, 1)
-
-
-_TAN_F32 = (9.38540185543e-3, 3.11992232697e-3, 2.44301354525e-2, 5.34112807005e-2, 1.33387994085e-1, 3.33331568548e-1)
-
-
-def tan(x):
-    """The tangent of a float, |x| <= 2^40."""
-    n, r = _reduce_turns(x)
-    z = r * r
-    value = fma(polynomial(z, _TAN_F32) * z, r, r)
-    odd = (n * 0.5).intrinsic("floor").differs(n * 0.5)
-    return x.equals(0.0).where(x, odd.where(-1.0 / value, value))
-
-
-_ASIN_F32 = (4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1)
-_HALF_PI_F32 = (1.5707963705062866, -4.371139000186241e-08)
-
-
-def _arc_sine(x):
-    """(|x| > 1/2, asin(|x|), or there half of acos(|x|)) of a float."""
-    a = fabs(x)
-    large = a > 0.5
-    z = large.where((1.0 - a) * 0.5, a * a)
-    s = large.where(z.intrinsic("sqrt"), a)
-    return large, fma(polynomial(z, _ASIN_F32) * z, s, s)
-
-
-def asin(x):
-    """The inverse sine of a float; NaN outside [-1, 1]."""
-    large, p = _arc_sine(x)
-    return large.where(_HALF_PI_F32[0] - (p + p - _HALF_PI_F32[1]), p).intrinsic("copysign", x)
-
-
-def acos(x):
-    """The inverse cosine of a float; NaN outside [-1, 1]."""
-    large, p = _arc_sine(x)
-    middle = _HALF_PI_F32[0] - (p.intrinsic("copysign", x) - _HALF_PI_F32[1])
-    twice = p + p
-    return large.where((x < 0.0).where(2 * _HALF_PI_F32[0] - (twice - 2 * _HALF_PI_F32[1]), twice), middle)
-
-
-_ATAN_F32 = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
-
-
-def _arc_tangent(t, base, low):
-    """base + low + atan(t) of floats, |t| <= tan(pi / 8)."""
-    z = t * t
-    return base + (fma(polynomial(z, _ATAN_F32) * z, t, t) + low)
-
-
-def atan(x):
-    """The inverse tangent of a float."""
-    a = fabs(x)
-    large, middle = a > math.tan(3 * math.pi / 8), a > math.tan(math.pi / 8)
-    above = large.where(x.of(-1.0), middle.where(a - 1.0, a))
-    below = large.where(a, middle.where(a + 1.0, x.of(1.0)))
-    base, low = [large.where(x.of(part), middle.where(x.of(part / 2), x.of(0.0))) for part in _HALF_PI_F32]
-    return _arc_tangent(above / below, base, low).intrinsic("copysign", x)
-
-
-def atan2(y, x):
-    """The angle of the point (x, y) of floats; zeros and infinities as in C99 F.9.1.4."""
-    a, b = fabs(x), fabs(y)
-    steep = b > a
-    small, large = steep.where(a, b), steep.where(b, a)
-    quotient = small.equals(math.inf).where(1.0, large.equals(0.0).where(0.0, small / large))
-    middle = quotient > math.tan(math.pi / 8)
-    base, low = [middle.where(x.of(part / 2), x.of(0.0)) for part in _HALF_PI_F32]
-    value = _arc_tangent(middle.where((quotient - 1.0) / (quotient + 1.0), quotient), base, low)
-    value = steep.where(_HALF_PI_F32[0] - (value - _HALF_PI_F32[1]), value)
-    value = (x.bits() < 0).where(2 * _HALF_PI_F32[0] - (value - 2 * _HALF_PI_F32[1]), value)
-    return (is_nan(x) | is_nan(y)).where(x + y, value.intrinsic("copysign", y))
 
 
 # (sinh(x) / x - 1) / x^2 in x^2 up to 1, of floats from Cephes
@@ -607,7 +351,7 @@ def erf(x):
     """The error function: of a float 1 - e^q with q = log(erfc(|x|)), at 4 it is 1; of a double as in Cephes."""
     if x.type is DOUBLE:
         return _erf_of_double(x)
-    a = _at_most(fabs(x), 4.0)
+    a = at_most(fabs(x), 4.0)
     p, s = _expm1_below_zero(fma(a, x.of(-2 / math.sqrt(math.pi)), a * polynomial(a, _ERF)))
     return fma(p, -s, 1.0 - s).intrinsic("copysign", x)
 
@@ -620,11 +364,11 @@ _TAIL = ((0.004019253421574831, 0.039977818727493286, 0.18128782510757446, 0.435
 def _bell(x):
     """(|x|, e^(-x^2 / 2)) of a float. The first is at most where the second, whose power of two then has the exponent
     of denormal numbers, is 0. k ln 2 needs no second part: what it lacks counts e^(-x^2 / 2) times."""
-    a = _at_most(fabs(x), 13.289)
-    square, magic = a * a, 1.5 * 2.0 ** _FRACTION[FLOAT] + _BIAS[FLOAT]
+    a = at_most(fabs(x), 13.289)
+    square, magic = a * a, 1.5 * 2.0 ** FRACTION[FLOAT] + BIAS[FLOAT]
     whole = fma(square, x.of(-0.5 / math.log(2)), x.of(magic))
     r = fma(whole - magic, x.of(-math.log(2)), square * -0.5)
-    return a, polynomial(r, _EXP[FLOAT]) * (whole.bits() << _FRACTION[FLOAT]).floats()
+    return a, polynomial(r, _EXP[FLOAT]) * (whole.bits() << FRACTION[FLOAT]).floats()
 
 
 def normal_cdf(x):
@@ -682,7 +426,7 @@ def _erf_parts(x):
     """(|x| < 1, erf(x) there, erfc(|x|) elsewhere) of a double: one division for all."""
     a = fabs(x)
     z, near, far = x * x, a < 1.0, a < 8.0
-    bounded = _at_most(a, 28.0)
+    bounded = at_most(a, 28.0)
     above, below = [near.where(small, far.where(polynomial(bounded, middle), polynomial(bounded, large))) for small, middle, large
                     in zip((x * polynomial(z, _ERF_F64[0]), polynomial(z, _ERF_F64[1])), _ERFC, _ERFC_FAR)]
     quotient = above / below
@@ -697,7 +441,7 @@ def _erf_of_double(x):
 def erfc(x):
     """1 - erf(x): of floats by the tail of the normal distribution, of doubles as in Cephes."""
     if x.type is FLOAT:
-        a = _at_most(fabs(x), 10.1)
+        a = at_most(fabs(x), 10.1)
         b = a * math.sqrt(2)
         tail = polynomial(b, _TAIL[0]) / polynomial(b, _TAIL[1]) * 2.0 * _exp_of_square(a)
         return is_nan(x).where(x, (x.bits() < 0).where(2.0 - tail, tail))

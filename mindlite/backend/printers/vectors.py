@@ -28,7 +28,8 @@ from ...mindir.loops import Access, Let, LoopNest, Store
 from ...mindir.scalar import COMPARISONS, BinOp, Call, Cast, Const, IndexVar, Neg, Select
 from ..target import Target
 from .arithmetic import I32, I64, MEMORY, REGISTER, Arithmetic, mark
-from .math_functions import Repeated, call, is_inline, suffix
+from .math_functions import is_inline
+from .values import Repeated, call, suffix
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
