@@ -178,11 +178,11 @@ class Cotangents(dict):
 
     def add(self, number, cotangent):
         """Add to what has flowed to a value."""
-        before = self.get(number)
+        before, owned = self.get(number), self.owned.get(number)
         if before is None:
             self[number] = cotangent
-        elif self.owned.get(number) is before and not here.state.tapes and is_like(cotangent, before.elements):
-            quietly(np.add, (before.elements, cotangent.elements, before.elements), {})
+        elif owned is not None and owned is before and not here.state.tapes and is_like(cotangent, owned.elements):
+            quietly(np.add, (owned.elements, cotangent.elements, owned.elements), {})
         else:
             self[number] = made = ops.add(before, cotangent)
             if type(made) is Tensor and type(made.elements) is np.ndarray and made.elements.size >= LARGE:
@@ -497,6 +497,7 @@ def one_by_one(live, seeds, wrt, last=False):
     """The gradients, operation by operation. last: as `gradients` has it"""
     cotangents = Cotangents(seeds)
     waits = not (config.repeatable or here.state.tapes or is_watching() or any([e.backward.in_python for e in live]))
+    found: list
     for entry in live:
         backward = entry.backward
         douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
@@ -507,7 +508,7 @@ def one_by_one(live, seeds, wrt, last=False):
                      for dout, abstract in zip(douts, backward.douts)]
         if waits and backward.operation.waiting is not None and all(map(is_here, (*entry.saved, *douts))):
             cotangents.add_results(backward.operation, [*entry.saved, *douts], entry.inputs)
-            found = ()
+            found = []
         elif backward.in_python:
             found = backward.run(entry.saved, douts)
         elif is_watching():

@@ -40,7 +40,7 @@ class Waiting:
                 outputs.append(node)
             return places[id(node)]
         others = iter(range(len(outputs)))
-        self.results = []
+        self.results: list[tuple] = []
         for i, node in enumerate(graph.outputs):
             if i in numbers:
                 a, b = node.args

@@ -84,7 +84,9 @@ class Fit:
 
     def __init__(self, pattern):
         first: dict = {}
-        self.fixed, self.equal, self.others = [], [], []
+        self.fixed: list = []
+        self.equal: list = []
+        self.others: list = []
         for index, size in enumerate(pattern):
             symbol = lone_symbol(size)
             if symbol is None:
