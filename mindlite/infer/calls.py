@@ -27,6 +27,7 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
 from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CustomGradient, Derivative, Gate, Hooked, Mapped,
                                Recomputed, Rematerialised)
+from ..ops import setitem
 from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
@@ -87,6 +88,8 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
         return ev.write_place(Place("attr", fn.__self__, "args"), args)
     if getattr(fn, "__func__", None) is TensorParameter.set_data:
         return _set_data(ev, fn.__self__, *args, **kwargs)
+    if getattr(fn, "__func__", None) in (Tensor.__setitem__, Tensor.assign_value) and not ev.concrete:
+        return (_set_item if fn.__func__ is Tensor.__setitem__ else _assign_value)(ev, fn.__self__, *args, **kwargs)
     if isinstance(fn, types.MethodType):
         if hasattr(fn.__func__, "reads_registries") and not ev.concrete:
             return _listed(ev, fn, args, kwargs)
@@ -156,6 +159,20 @@ def _set_data(ev: Evaluating, parameter: Value, data: Value, slice_shape: bool =
         raise Refusal(f"Parameter {parameter.name!r} is set to data of another shape")
     ev.trace(PRIMITIVES["assign"], (parameter, ev.trace(cast_to, (ev.tracer.lift(data), parameter.dtype), {})), {})
     return parameter
+
+
+def _set_item(ev: Evaluating, tensor: Value, index: Value, value: Value) -> None:
+    """tensor.__setitem__(index, value), which every run does."""
+    ev.tracer.assign(tensor, ev.trace(setitem, (tensor, index, value), {}))
+
+
+def _assign_value(ev: Evaluating, tensor: Value, value: Value) -> Value:
+    """tensor.assign_value(value), which every run does."""
+    if (getattr(value, "shape", None), getattr(value, "dtype", None)) != (tensor.shape, tensor.dtype):
+        raise Refusal(f"assign_value gives {tensor.name!r} data of another shape or type" if isinstance(tensor, TensorParameter)
+                      else "assign_value gives a Tensor data of another shape or type")
+    ev.tracer.assign(tensor, ev.tracer.lift(value))
+    return tensor
 
 
 def _call_function(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:

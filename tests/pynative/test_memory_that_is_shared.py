@@ -8,6 +8,10 @@ from mindlite import Parameter, Tensor, nn, ops
 ZEROS, ONES = np.zeros(3, np.float32), np.ones(3, np.float32)
 
 
+def adds(p):
+    ops.assign_add(p, Tensor(ONES))
+
+
 def parameter():
     return Parameter(Tensor(ZEROS), name="p")
 
@@ -34,9 +38,10 @@ def test_new_data_leaves_what_was_taken_before(change):
     assert (p.asnumpy() == 1).all() and all((np.asarray(x) == 0).all() for x in (array, value, copy))
 
 
-@pytest.mark.parametrize("write", [lambda p: ops.assign(p, Tensor(ONES)), lambda p: ops.assign_add(p, Tensor(ONES)),
-                                   lambda p: p.set_data(Tensor(ONES)), written],
-                         ids=["assign", "assign_add", "set_data", "item"])
+@pytest.mark.parametrize("write", [lambda p: ops.assign(p, Tensor(ONES)), adds,
+                                   lambda p: p.set_data(Tensor(ONES)), written, lambda p: p.__setitem__(slice(None), 1.0),
+                                   lambda p: p.assign_value(Tensor(ONES) + 0)],
+                         ids=["assign", "assign_add", "set_data", "item", "__setitem__", "assign_value"])
 @pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE], ids=["eager", "graph"])
 def test_value_is_what_a_parameter_was_in_both_modes(write, mode):
     class Net(nn.Cell):
@@ -50,8 +55,11 @@ def test_value_is_what_a_parameter_was_in_both_modes(write, mode):
             return before + x, self.p + x
     ms.set_context(mode=mode)
     net = Net()
-    before, after = net(Tensor(ZEROS))
-    assert (before.asnumpy() == 0).all() and (after.asnumpy() == 1).all() and (net.p.asnumpy() == 1).all()
+    for start in (0, 1, 0):                                  # each run writes, the first one no more than the others
+        net.p.set_data(Tensor(ZEROS + start))
+        before, after = net(Tensor(ZEROS))
+        added = start if write is adds else 0
+        assert (before.asnumpy() == start).all() and (after.asnumpy() == 1 + added).all() and (net.p.asnumpy() == 1 + added).all()
 
 
 def test_an_array_from_asnumpy_sees_writes_in_place_and_optimiser_steps():
