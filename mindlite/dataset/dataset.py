@@ -19,6 +19,7 @@ from .pipeline import Node, PipelineError, Row, Run
 from .samplers import BuiltinSampler
 
 serialization = LazyModule(__package__ + ".serialization")       # it knows all operations
+convert = LazyModule(__package__ + ".mindrecord.convert")
 
 
 class Dataset(Node):
@@ -302,6 +303,21 @@ class Dataset(Node):
             with open(filename, "w", encoding="utf-8") as stream:
                 json.dump(found, stream, indent=2, sort_keys=True)
         return found
+
+    def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
+        """Write one pass as MindRecord, which MindDataset reads: a column is a field of int32, int64, float32, float64 or string.
+
+        file_name : the file, or with num_files > 1 the files file_name0, file_name1, ..
+        raises    : ArgumentError, ValueRangeError, PipelineError; MindRecordError for columns that no field holds
+        """
+        if not isinstance(file_name, str):
+            raise ArgumentError(f"Argument file_name with value {file_name} is not of type [<class 'str'>], "
+                                f"but got {type(file_name)}.")
+        if isinstance(num_files, bool) or not isinstance(num_files, int) or not 0 < num_files <= 1000:
+            raise ValueRangeError("num_files should between 0 and 1000.")
+        if file_type != "mindrecord":
+            raise ValueRangeError(f"{file_type} dataset format is not supported.")
+        convert.save_rows(file_name, num_files, self.get_col_names(), all_rows(self))
 
     def use_sampler(self, new_sampler: BuiltinSampler | None) -> None:
         """Exchange the sampler of the source. raises : ArgumentError where there is none"""

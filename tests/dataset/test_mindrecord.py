@@ -340,3 +340,34 @@ def test_a_reader_whose_rows_have_been_asked_for_still_says_its_schema(tmp_path)
     writer.commit()
     reader = mr.FileReader(str(tmp_path / "rows.mindrecord"))
     assert next(reader.get_next()) == {"n": 1} and reader.schema() == {"n": {"type": "int32"}}
+
+
+def test_a_pipeline_is_saved_and_read_again(tmp_path):
+    columns = {"flag": np.array([True, False, True]), "small": np.arange(3, dtype=np.uint8), "text": ["a", "", "déjà"],
+               "vector": np.arange(6, dtype=np.float16).reshape(3, 2), "cube": np.arange(24, dtype=np.int64).reshape(3, 2, 2, 2)}
+    rows = ds.NumpySlicesDataset(columns, shuffle=False)
+    for count, name in ((1, "one"), (2, "two")):
+        path = str(tmp_path / name)
+        assert rows.save(path, count) is None
+        files = [path] if count == 1 else [path + "0", path + "1"]
+        assert all(os.path.isfile(file) and os.path.isfile(file + ".db") for file in files)
+        found = list(ds.MindDataset(files, shuffle=False).create_dict_iterator(num_epochs=1, output_numpy=True))
+        found.sort(key=lambda row: int(row["small"]))
+        for k, row in enumerate(found):
+            assert all(np.array_equal(row[name], np.asarray(columns[name][k])) for name in columns)
+        assert len(found) == 3
+    kinds = {name: field["type"] for name, field in mr.FileReader(str(tmp_path / "one")).schema().items()}
+    assert kinds == {"flag": "int32", "small": "int32", "text": "string", "vector": "float32", "cube": "int64"}
+
+
+@pytest.mark.parametrize("rows, arguments, error, words", [
+    ([1, 2], (3,), TypeError, "file_name"), ([1, 2], ("x", 0), ValueError, "num_files"), ([1, 2], ("x", 1, "y"), ValueError, "y"),
+    ([np.array(2 ** 64 - 1, np.uint64)], ("x",), RuntimeError, "column 'c' holds 18446744073709551615"),
+    ([1j], ("x",), RuntimeError, "column 'c' holds an array of complex128"),
+    ([np.array(["a", "b"])], ("x",), RuntimeError, "column 'c'"),
+    ([np.zeros((1, 2)), np.zeros((1, 3))], ("x",), RuntimeError, "another type or shape in a later row")])
+def test_what_no_file_holds_is_refused_and_nothing_is_written(tmp_path, monkeypatch, rows, arguments, error, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=words):
+        ds.GeneratorDataset(rows, ["c"], shuffle=False).save(*arguments)
+    assert not os.listdir(tmp_path)

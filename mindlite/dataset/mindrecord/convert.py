@@ -56,6 +56,46 @@ class _Converter:
         return writer.commit()
 
 
+FIELDS = {**dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16", "int32"), "int32"),
+          **dict.fromkeys(("uint32", "int64", "uint64"), "int64"), **dict.fromkeys(("float16", "float32"), "float32"),
+          "float64": "float64"}
+
+
+def save_rows(file_name: str, num_files: int, names: list[str], rows: Iterator[list]) -> None:
+    """Write the rows of a pipeline, whole or not at all. raises : MindRecordError"""
+    writer, schema = FileWriter(file_name, num_files), None
+    for row in rows:
+        if schema is None:
+            schema = {name: _field(name, value) for name, value in zip(names, row)}
+            writer.add_schema(schema)
+        writer.write_raw_data([{name: _of_field(name, value, schema[name]) for name, value in zip(names, row)}])
+    if schema is None:
+        raise MindRecordError(f"save: the dataset has no rows, and {file_name} is not written")
+    writer.commit()
+
+
+def _field(name: str, value: Any) -> dict:
+    """The field of a schema that holds a column, whose first value this is: the first axis of an array may change."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US" and value.ndim == 0:
+        return {"type": "string"}
+    kind = FIELDS.get(value.dtype.name) if isinstance(value, np.ndarray) else None
+    if kind is None:
+        what = f"an array of {value.dtype}, shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise MindRecordError(f"save: column {name!r} holds {what}, which no field of a MindRecord file does")
+    return {"type": kind, **({"shape": [-1, *value.shape[1:]]} if value.ndim else {})}
+
+
+def _of_field(name: str, value: Any, field: dict) -> Any:
+    if _field(name, value) != field:
+        raise MindRecordError(f"save: column {name!r} has another type or shape in a later row: {value.dtype}, {value.shape}")
+    if field["type"] == "string":
+        return value.item().decode() if value.dtype.kind == "S" else value.item()
+    if value.dtype == np.uint64 and value.size and value.max() > np.iinfo(np.int64).max:
+        raise MindRecordError(f"save: column {name!r} holds {value.max()}, which int64 does not")
+    array = value.astype(field["type"])
+    return array if array.ndim else array.item()
+
+
 def _folder(path: Any, name: str = "source") -> str:
     if not isinstance(path, str):
         raise ParamTypeError(f"Invalid parameter type. '{name}' expect str type.")
