@@ -467,6 +467,35 @@ def test_a_question_without_an_answer_has_an_empty_one(tmp_path):
 
 # ---- TFRecord
 
+def check_mutated_records(path, count, seed):
+    """One to three bytes are changed, or the end is cut off: the file is refused, or gives its rows, of a cut one the first."""
+    numbers, whole = np.random.default_rng(seed), rows(ds.TFRecordDataset(path, shuffle=False))
+    with open(path, "rb") as stream:
+        data = np.frombuffer(stream.read(), np.uint8)
+    refused = 0
+    for k in range(count):
+        changed = data.copy()
+        changed[numbers.integers(len(data), size=1 + k % 3)] ^= np.uint8(1 << numbers.integers(8))
+        cut = data[:numbers.integers(len(data))] if k % 5 == 0 else changed
+        with open(path, "wb") as stream:
+            stream.write(cut.tobytes())
+        try:
+            found = rows(ds.TFRecordDataset(path, shuffle=False))
+            assert found == whole[:len(found)] and (k % 5 == 0 or len(found) == len(whole))
+        except (RuntimeError, ValueError):
+            refused += 1
+    assert refused > count // 2
+
+
+def test_mutated_records_are_read_or_refused(tmp_path):
+    check_mutated_records(tfrecord(tmp_path / "x"), 100, 0)
+
+
+@pytest.mark.slow
+def test_two_thousand_five_hundred_mutated_records_are_read_or_refused(tmp_path):
+    check_mutated_records(tfrecord(tmp_path / "x"), 2500, 1)
+
+
 def test_the_checksum_is_castagnoli_s():
     assert crc32c(b"123456789") == 0xE3069283 and crc32c(b"") == 0 and crc32c(bytes(32)) == 0x8A9136AA
     for size in (511, 512, 5000, 16384, 100_003):
