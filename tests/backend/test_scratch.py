@@ -1,6 +1,8 @@
 """Memory that kernels borrow: distinct while it is borrowed, the same again afterwards, from many threads too."""
 import ctypes
+import functools
 import threading
+import time
 
 import pytest
 
@@ -70,3 +72,21 @@ def test_threads_never_get_the_same_piece(stock):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_threads_that_ask_at_one_time_get_one_stock(monkeypatch):
+    """Were it made twice, one of the two would be unloaded under the kernels that call it."""
+    made, real = [], scratch.scratch_code()
+
+    @functools.cache
+    def slow():
+        made.append(1)
+        time.sleep(0.1)
+        return real
+    monkeypatch.setattr(scratch, "_loaded", slow)
+    threads = [threading.Thread(target=scratch.scratch_code) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1

@@ -15,11 +15,13 @@ import os
 
 from llvmlite import ir
 
+from ...common.locks import new_lock
 from ..target import current
 from .native import I64, LIBRARIES, PTR, Module, Value, code_of
 
 SLOTS, KEPT = 128, 1 << 23                          # two for each of the launcher's threads; bytes
 AHEAD = 64                                          # bytes before the memory: its address is a multiple of 16
+_lock = new_lock()
 
 
 def borrow(f, nbytes):
@@ -32,9 +34,15 @@ def give_back(f, address):
     f.call(f.module.external("mindlite_scratch_give_back", ir.VoidType(), [I64]), address)
 
 
-@functools.cache
 def scratch_code():
-    """The machine code, loaded once: its table is the stock of this process."""
+    """The machine code, loaded once: its table is the stock of this process. Threads that ask at one time get the same: of two,
+    the one that nobody keeps would be unloaded under the kernels that call it."""
+    with _lock:
+        return _loaded()
+
+
+@functools.cache
+def _loaded():
     code = code_of(write_scratch, target=current())[1]
     if hasattr(os, "register_at_fork"):             # threads that had borrowed something are not in the child
         os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(code.address("all_free")))
