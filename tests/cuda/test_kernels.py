@@ -198,3 +198,52 @@ def test_functions_of_the_c_library_are_refused_before_anything_is_fused():
     graph = written(lambda x: ops.atan(x), (9,), dtype="float64")
     assert "atan of float64 calls the C library" in fusable(graph, CUDA()) and fusable(graph) is None
     assert fusable(written(lambda x: ops.exp(x), (9,)), CUDA()) is None
+
+
+VECTORS = {                                                  # name: (a graph of arrays whose rows are so long, its dtypes' bytes)
+    "float32": lambda *shape: written(lambda x, y: x * y + x, shape, shape),
+    "float32 and a row": lambda *shape: written(lambda x, b: ops.maximum(x + b, 0.0), shape, shape[-1:]),
+    "bfloat16": lambda *shape: written(lambda x, y: x * y + x, shape, shape, dtype="bfloat16"),
+    "float16": lambda *shape: written(lambda x, y: x * y + x, shape, shape, dtype="float16"),
+    "float64": lambda *shape: written(lambda x, y: x * y + x, shape, shape, dtype="float64"),
+    "bool": lambda *shape: written(lambda x, y: x > y, shape, shape),
+}
+
+
+@runs_here
+@pytest.mark.parametrize("name", VECTORS)
+@pytest.mark.parametrize("shape", [(6, 64), (5, 66), (3, 7), (1003,), (8,), (3,)], ids=str)
+def test_items_side_by_side_give_the_cpus_numbers_at_all_lengths_and_addresses(name, shape):
+    graph = VECTORS[name](*shape)
+    nest, inputs = scheduled(graph), inputs_of(graph)
+    expected = c.execute(lowering(graph), inputs)
+    shifted = []
+    for x in inputs:                                          # an address that is no multiple of a vector's bytes
+        room = np.empty(x.size + 1, x.dtype)
+        room[1:] = x.reshape(-1)
+        shifted.append(room[1:].reshape(x.shape))
+    for given in (inputs, shifted, [shifted[0], *inputs[1:]]):
+        for threads, backwards in ((32, False), (64, True)):
+            for out, want in zip(simulate(nest, given, None, threads, 2, backwards), expected):
+                np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize("name, loads", [("float32", "ld.global.v4"), ("float32 and a row", "ld.global.v4"),
+                                         ("bfloat16", "ld.global.v4"), ("float16", "ld.global.v4"), ("float64", "ld.global.v2")])
+def test_what_lies_side_by_side_is_loaded_and_stored_as_128_bits(name, loads, tmp_path):
+    text = ptx(kernel_text([nvptx.emit(scheduled(VECTORS[name](6, 64)))]), "sm_90")
+    assert loads in text and loads.replace("ld", "st") in text and ".local" not in text
+    if ptxas() is not None:
+        (tmp_path / "kernel.ptx").write_text(text)
+        done = subprocess.run([ptxas(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        assert done.returncode == 0 and "0 bytes stack frame, 0 bytes spill stores" in done.stderr
+
+
+def test_long_work_is_done_item_by_item():
+    def long(x):
+        for _ in range(20):
+            x = ops.tanh(x) * 1.5
+        return x
+    text = nvptx.emit(scheduled(written(long, (6, 64))))
+    assert "<4 x float>" not in text and "<4 x float>" in nvptx.emit(scheduled(VECTORS["float32"](6, 64)))

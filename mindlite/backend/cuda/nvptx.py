@@ -9,14 +9,17 @@ Arithmetic, functions and conversions are those of `lower_llvm`, one number at a
 the CPU's to the last bit; sums add up in another order.
 """
 import contextlib
+import functools
 from typing import Any
 
 from llvmlite import ir
 
+from ...common.dim import coefficient
 from ...mindir.abstract import AbstractScalar
-from ...mindir.loops import BLOCK, Fold, Let, Loop, Store
+from ...mindir.loops import BLOCK, Access, Fold, Let, Loop, Store
+from ...mindir.scalar import Call, walk
 from ..loops import counted_loop
-from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes
+from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes, mark
 from ..printers.lower_llvm import _Emitter
 from ..printers.values import DOUBLE, FLOAT
 from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
@@ -24,6 +27,8 @@ from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
 GLOBAL, SHARED = 1, 3                                       # address spaces of NVPTX
 WORD = 8                                                    # bytes of a number that threads hand on
 WARP_BITS = I64(WARP.bit_length() - 1)
+VECTOR, MOST_NEIGHBOURS = 16, 8                             # bytes and numbers that a thread loads or stores at once
+MOST_CALLS, MOST_WORK = 16, 512                             # functions and operations of such items: beyond, the text is long
 PITCH = SIDE + 1                                            # of a square: its columns lie in different banks
 
 
@@ -92,7 +97,7 @@ class _ThreadEmitter(_Emitter):
         elif way == "rows":
             count = self.quotient(count, b.lshr(self.threads, self.group_bits()))
         else:
-            count = self.quotient(count, self.threads)
+            count = self.quotient(count, b.mul(self.threads, I64(self.neighbours)))
         b.ret(count)
         self.builder, self.function = here
 
@@ -104,11 +109,135 @@ class _ThreadEmitter(_Emitter):
     # ------------------------------------------------------------ ways
 
     def by_items(self, block):
-        b = self.builder
-        item = b.add(b.mul(block, self.threads), self.thread)
-        with b.if_then(b.icmp_signed("<", item, self.dim(product_of(self.plan.chain)))):
+        b, statements = self.builder, self.plan.values + self.plan.body
+        item, count = b.add(b.mul(block, self.threads), self.thread), self.dim(product_of(self.plan.chain))
+        if self.neighbours > 1:
+            self.by_neighbours(block, count, statements)
+            return
+        with b.if_then(b.icmp_signed("<", item, count)):
             self.bind_all(self.plan.chain, item)
-            self.statements(self.plan.values + self.plan.body)
+            self.statements(statements)
+
+    # ------------------------------------------------------------ neighbours: items of a thread that it loads and stores at once
+
+    def contiguous(self, statements):
+        """({Access: None} of what lies side by side along the innermost axis, the Stores); None where a thread takes one item."""
+        if self.plan.way != "items" or not self.plan.chain or not all(isinstance(s, (Let, Store)) for s in statements):
+            return None
+        *outer, symbol = [self.nest.symbols[variable] for variable, _ in self.plan.chain]
+
+        def side_by_side(offset):
+            return coefficient(offset, symbol) == 1 and all(coefficient(offset, other) is not None for other in outer)
+        stores = [s for s in statements if isinstance(s, Store)]
+        if not stores or not all(side_by_side(s.offset) for s in stores):
+            return None
+        found = {e: None for e in walk(s.expr if getattr(s, "source", None) is None else s.source for s in statements)
+                 if isinstance(e, Access) and not e.fields[2] and e.fields[5] and side_by_side(e.fields[1]) and
+                 not isinstance(e.fields[0].abstract, AbstractScalar)}
+        return found, stores
+
+    @functools.cached_property
+    def neighbours(self):
+        """How many items a thread takes: as many as 128 bits of the widest array hold; 1 for long work and other ways."""
+        statements = self.plan.values + self.plan.body
+        found = self.contiguous(statements)
+        if found is None:
+            return 1
+        dtypes = [e.dtype for e in found[0]] + [s.output.operand.dtype for s in found[1]]
+        many = min(MOST_NEIGHBOURS, VECTOR // max(dtype.itemsize for dtype in dtypes))
+        work = list(walk(s.expr if getattr(s, "source", None) is None else s.source for s in statements))
+        calls = sum(1 for e in work if isinstance(e, Call))
+        fits = many * calls <= MOST_CALLS and many * len(work) <= MOST_WORK and not any(d.name == "int4" for d in dtypes)
+        return many if fits and many > 1 else 1
+
+    def by_neighbours(self, block, count, statements):
+        """Items side by side at once where rows begin at multiples of a vector's bytes, which is the same for all threads; else
+        as `by_items` does, neighbours by neighbouring threads, one after the other."""
+        b, many, (variable, extent) = self.builder, self.neighbours, self.plan.chain[-1]
+        loads, stores = self.contiguous(statements)
+        start = b.mul(b.mul(block, self.threads), I64(many))
+        first = b.add(start, b.mul(self.thread, I64(many)))
+
+        def one(item):
+            self.bind_all(self.plan.chain, item)
+            self.statements(statements)
+        with b.if_else(self.is_aligned([*loads, *stores], extent)) as (vectors, numbers):
+            with vectors, b.if_then(b.icmp_signed("<", first, count)):
+                with b.if_else(b.icmp_signed("<=", b.add(first, I64(many)), count)) as (whole, rest):
+                    with whole:
+                        self.at_once(variable, first, loads, statements)
+                    with rest, self.loop(first, count) as item:
+                        one(item)
+            with numbers:
+                stop = self.at_most(b.add(start, b.mul(self.threads, I64(many))), count)
+                with self.loop(b.add(start, self.thread), stop, self.threads) as item:
+                    one(item)
+
+    def is_aligned(self, places, extent):
+        """Are all addresses, and the steps from row to row, multiples of a vector's bytes? The same for all threads."""
+        b, many, rest = self.builder, self.neighbours, I64(0)
+        *outer, (variable, _) = self.plan.chain
+        for each, _ in self.plan.chain:
+            self.bind(each, I64(0))
+        if outer:
+            rest = b.urem(self.dim(extent), I64(many))
+        for place in places:
+            is_load = isinstance(place, Access)
+            size = (place.fields[0] if is_load else place.output.operand).dtype.itemsize
+            steps = [coefficient(place.fields[1] if is_load else place.offset, self.nest.symbols[each]) for each, _ in outer]
+            for step in steps:
+                rest = b.or_(rest, b.and_(b.mul(self.dim(step), I64(size)), I64(many * size - 1)))
+            pointer = self.address(place) if is_load else self.address_of(place)
+            rest = b.or_(rest, b.and_(b.ptrtoint(pointer, I64), I64(many * size - 1)))
+        return b.icmp_unsigned("==", rest, I64(0))
+
+    def address_of(self, s):
+        """Where a Store writes."""
+        return self.builder.gep(self.pointers[id(s.output.operand)], [self.dim(s.offset)])
+
+    def at_once(self, variable, first, loads, statements):
+        """Statement after statement for all items; what lies side by side is loaded and stored as a vector."""
+        b, many, outside = self.builder, self.neighbours, self.names
+        self.bind_all(self.plan.chain, first)
+        symbol = self.nest.symbols[variable]
+        numbers = [b.add(self.dims[symbol], I64(k)) for k in range(many)]
+        names = [dict(outside) for _ in range(many)]
+        for s in statements:
+            expr = s.expr if getattr(s, "source", None) is None else s.source
+            for e in walk([expr]):
+                if e in loads and e not in names[0]:
+                    self.bind(variable, numbers[0])
+                    for k, value in enumerate(self.load_neighbours(e)):
+                        names[k][e] = value
+            values = []
+            for k in range(many):
+                self.bind(variable, numbers[k])
+                self.names = names[k]
+                if isinstance(s, Let):
+                    self.let(s)
+                else:
+                    values.append(self.arithmetic.to_memory(self.value(s.expr), s.output.operand.dtype))
+            if values:
+                self.bind(variable, numbers[0])
+                self.store_neighbours(s, values)
+        self.names = outside
+
+    def load_neighbours(self, e):
+        """The elements from that of an Access on, as registers."""
+        b, many, operand = self.builder, self.neighbours, e.fields[0]
+        vector = ir.VectorType(MEMORY[operand.dtype.name], many)
+        pointer = b.bitcast(self.address(e), vector.as_pointer(GLOBAL))
+        raw = mark(b.load(pointer, typ=vector, align=many * operand.dtype.itemsize), self.scopes[id(operand)])
+        return [self.arithmetic.from_memory(b.extract_element(raw, I32(k)), operand.dtype) for k in range(many)]
+
+    def store_neighbours(self, s, values):
+        """Write the elements from that of a Store on."""
+        b, operand = self.builder, s.output.operand
+        raw = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+        for k, value in enumerate(values):
+            raw = b.insert_element(raw, value, I32(k))
+        pointer = b.bitcast(self.address_of(s), raw.type.as_pointer(GLOBAL))
+        mark(b.store(raw, pointer, align=len(values) * operand.dtype.itemsize), self.scopes[id(operand)])
 
     def by_rows(self, block):
         b, plan = self.builder, self.plan
