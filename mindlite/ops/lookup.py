@@ -137,7 +137,7 @@ def first_elements(src: Tensor, shape: Sequence[Size]) -> Tensor:
     """The first elements of `src` along each axis, as many as `shape` has; src itself where it has more or fewer axes."""
     if src.ndim != len(shape) or tuple(src.shape) == tuple(shape):
         return src
-    return src[tuple([slice(None) if n == size or n == 1 else slice(0, size) for n, size in zip(src.shape, shape)])]
+    return src[tuple([slice(None) if n == size else slice(0, size) for n, size in zip(src.shape, shape)])]
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
