@@ -82,9 +82,8 @@ def run_way(call, way, kind, dtype, sizes, arrays, finish="", **more):
     size, steps = convolution_ways.WAYS[way](kind, dtype, sizes, *([finish] if finish else []), target=current())
     places = dict(zip(("left", "right", "out"), arrays)) | {"workspace": np.full(size, np.nan, dtype.numpy)} | more
     for step in steps:
-        kernel, handle = library_kernel(**step.kernel), None
-        if step.prepared:
-            handle = kernel.prepare(step.sizes)
+        kernel = library_kernel(**step.kernel)
+        handle = kernel.prepare(step.sizes) if kernel.prepare is not None else None
         used, extent = [places[name] for name in step.arrays], 1 if step.extent is None else step.extent
         for begin, end in ((0, extent // 2), (extent // 2, extent)):
             call(kernel, used, step.sizes, begin=begin, extent=end, handle=handle)
