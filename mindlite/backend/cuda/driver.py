@@ -25,7 +25,7 @@ from ...common.storage import DeviceArray
 from ...common.tensor import Tensor
 from ..low_python import LowModule, source_of
 from . import graphs, library_call, nvidia, ptx_cache
-from .code import MOST_THREADS
+from .code import MOST_THREADS, words_of
 from .nvidia import CudaError
 
 KIND = "GPU"
@@ -505,14 +505,15 @@ class Moment:
 class Record:
     """What stands at the address of a Kernel: CUDA's function, 0 before the first launch; the device that it is of; threads of a
     block, 0 for calls of NVIDIA's libraries; operations of a block, by which the number of blocks follows from the extent and
-    the cost."""
+    the cost; the bytes of its parameters: a launch hands over so many, and CUDA refuses more."""
 
     def __init__(self, texts, name, threads):
         self.texts, self.name = texts, name
-        self.words = np.array([0, 0, threads, threads * WORK_OF_A_THREAD], np.int64)
+        nbytes = words_of(texts[0], "kernel") * np.dtype(np.int64).itemsize if texts else 0
+        self.words = np.array([0, 0, threads, threads * WORK_OF_A_THREAD, nbytes], np.int64)
         self.address = self.words.ctypes.data
 
     @staticmethod
     def at(address):
         """The words at an address."""
-        return (ctypes.c_int64 * 4).from_address(address)
+        return (ctypes.c_int64 * 5).from_address(address)

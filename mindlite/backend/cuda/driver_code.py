@@ -26,7 +26,7 @@ def _launched(args, count):
     if blocks > load(this.DEVICE, 16):
         blocks = load(this.DEVICE, 16)
     size = stack(1)
-    store(size, 0, (count - 2) * 8)
+    store(size, 0, load(record, 32))
     extra = stack(5)
     store(extra, 0, 1)                                       # CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END
     store(extra, 8, args + 16)

@@ -213,7 +213,9 @@ class _ThreadEmitter(_Emitter):
             for k in range(many):
                 self.bind(variable, numbers[k])
                 self.names = names[k]
-                if isinstance(s, Let):
+                if isinstance(s, Let) and expr in self.names:    # loaded above
+                    self.names[s.expr] = self.names[expr]
+                elif isinstance(s, Let):
                     self.let(s)
                 else:
                     values.append(self.arithmetic.to_memory(self.value(s.expr), s.output.operand.dtype))
@@ -225,10 +227,12 @@ class _ThreadEmitter(_Emitter):
     def load_neighbours(self, e):
         """The elements from that of an Access on, as registers."""
         b, many, operand = self.builder, self.neighbours, e.fields[0]
-        vector = ir.VectorType(MEMORY[operand.dtype.name], many)
-        pointer = b.bitcast(self.address(e), vector.as_pointer(GLOBAL))
-        raw = mark(b.load(pointer, typ=vector, align=many * operand.dtype.itemsize), self.scopes[id(operand)])
-        return [self.arithmetic.from_memory(b.extract_element(raw, I32(k)), operand.dtype) for k in range(many)]
+        one, bits = MEMORY[operand.dtype.name], 8 * operand.dtype.itemsize
+        together = ir.IntType(many * bits)                  # one number: LLVM takes a vector's load apart into its elements' again
+        pointer = b.bitcast(self.address(e), together.as_pointer(GLOBAL))
+        raw = mark(b.load(pointer, typ=together, align=many * operand.dtype.itemsize), self.scopes[id(operand)])
+        parts = [b.trunc(b.lshr(raw, together(k * bits)), ir.IntType(bits)) for k in range(many)]
+        return [self.arithmetic.from_memory(b.bitcast(part, one), operand.dtype) for part in parts]
 
     def store_neighbours(self, s, values):
         """Write the elements from that of a Store on."""

@@ -25,9 +25,10 @@ from .simulator import Simulated
 BASE, END = 0x5C0D << 48, 0x5C0E << 48                       # no process has such addresses
 GAP = 4096                                                   # bytes behind an allocation that are nobody's
 MOST_WAITING = 4096                                          # pieces of work that wait in the queue
-INVALID, ILLEGAL_ADDRESS, LAUNCH_FAILED, NOT_WHILE_CAPTURED, UPDATE_FAILURE = 1, 700, 719, 900, 910
+INVALID, ILLEGAL_ADDRESS, OUT_OF_RESOURCES, LAUNCH_FAILED, NOT_WHILE_CAPTURED, UPDATE_FAILURE = 1, 700, 701, 719, 900, 910
 _WORDS = {INVALID: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
           ILLEGAL_ADDRESS: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
+          OUT_OF_RESOURCES: ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"),
           NOT_WHILE_CAPTURED: ("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"),
           UPDATE_FAILURE: ("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed"),
           LAUNCH_FAILED: ("CUDA_ERROR_LAUNCH_FAILED", "the threads of a block wait at different barriers")}
@@ -362,11 +363,11 @@ class SimulatedLibrary:
         size = ctypes.c_size_t.from_address(said[3]).value
         words = np.frombuffer(ctypes.string_at(said[1], size), np.int64).copy()
         kernel = self.kernels[function]
-        if words.size < kernel.words:
-            return INVALID
+        if words.size != kernel.words:
+            return OUT_OF_RESOURCES
 
         def run():
-            real = np.array([self.real(int(w)) if BASE <= w < END else w for w in words[:kernel.words]], np.int64)
+            real = np.array([self.real(int(w)) if BASE <= w < END else w for w in words], np.int64)
             if not kernel.run(real, bx, gx, self.backwards):
                 raise Failed(LAUNCH_FAILED)
         return self.later(run, stream)
