@@ -99,28 +99,32 @@ class _Scheduler:
         return nest
 
     def _is_fold_of_everything(self):
-        """True if a fold without loop variables has elementwise work after it: then the loops run in one piece."""
-        found = False
+        """True if a fold without loop variables has elementwise work after it: then the loops run in one piece, so they are
+        short, too."""
+        limit, found = self.nest.target.root_fold, False
         for output in self.nest.outputs:
             for expr in walk([output.value]):
                 if isinstance(expr, Reduce) and not expr.free:
-                    if self._exceeds(expr, self.nest.target.root_fold):
+                    if self._exceeds(expr.fields[1], limit):
                         raise CannotFuse("a reduction over everything would be computed again in each chunk")
                     found = True
+        if found and any(self._exceeds(output.loops, limit) for output in self.nest.outputs):
+            raise CannotFuse("threads would not share the loops after a reduction over everything")
         return found
 
     def _refuse_folds_of_rows(self):
         """Folds over everything of folds over rows would run on one thread; only the rows can be shared."""
         for expr in walk(o.value for o in self.nest.outputs):
             if isinstance(expr, Reduce) and not expr.free and \
-                    any(isinstance(e, Reduce) and e.free and self._exceeds(e, self.nest.target.root_fold, expr.fields[1])
+                    any(isinstance(e, Reduce) and e.free and
+                        self._exceeds((*e.fields[1], *expr.fields[1]), self.nest.target.root_fold)
                         for e in walk([expr.fields[2]])):
                 raise CannotFuse("the rows of a large reduction would not be shared by threads")
 
-    def _exceeds(self, fold, limit, variables=()):
-        """May a fold (and the loops over `variables` around it) have more than `limit` items?"""
+    def _exceeds(self, variables, limit):
+        """May loops over these variables have more than `limit` iterations?"""
         size = 1
-        for variable in (*fold.fields[1], *variables):
+        for variable in variables:
             size = size * self.nest.actual(self.nest.extents[variable])
         return bounds(size)[1] is None or bounds(size)[1] > limit
 

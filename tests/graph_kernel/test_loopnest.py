@@ -319,6 +319,18 @@ def test_what_would_be_computed_again_is_refused():
     check(w.graph(w(c.sub, w.x, everything)), rtol=1e-5, atol=1e-4)      # small enough to run in one piece
 
 
+@pytest.mark.parametrize("rows, share", [(4, False), (4096, True)])
+def test_long_loops_after_a_sum_of_few_numbers_are_shared_by_threads(rows, share):
+    """One thread runs the kernel of such a sum: long loops are no part of it."""
+    w = Writer(x=tensor("float32", rows, 64), g=tensor("float32", 64))
+    total = w(c.reduce_sum, w.g, axis=(0,), keepdims=True)
+    graph = w.graph(w(c.mul, w.x, total))
+    if share:
+        assert "threads would not share" in fusable(graph)
+    else:
+        assert fusable(graph) is None and schedule(build(graph)).parallel is None
+
+
 def test_results_without_a_common_outer_axis_are_refused():
     w = Writer(x=tensor("float32", 3, 4), y=tensor("float32", 5))
     with pytest.raises(CannotFuse, match="outer axis"):

@@ -52,11 +52,11 @@ body.if:
   %".48" = icmp slt i64 %".19", %".15"
   br i1 %".48", label %"body.if.if", label %"body.if.endif"
 body.else:
-  %".116" = mul i64 %".12", 4
-  %".117" = add i64 %".17", %".116"
-  %".118" = icmp slt i64 %".117", %".15"
-  %".119" = select  i1 %".118", i64 %".117", i64 %".15"
-  %".120" = add i64 %".17", %".11"
+  %".132" = mul i64 %".12", 4
+  %".133" = add i64 %".17", %".132"
+  %".134" = icmp slt i64 %".133", %".15"
+  %".135" = select  i1 %".134", i64 %".133", i64 %".15"
+  %".136" = add i64 %".17", %".11"
   br label %"head.1"
 body.endif:
   ret void
@@ -74,86 +74,102 @@ body.if.if.if:
   %".57" = add i64 %".53", 2
   %".58" = add i64 %".53", 3
   %".59" = getelementptr float, float addrspace(1)* %".9", i64 %".55"
-  %".60" = bitcast float addrspace(1)* %".59" to <4 x float> addrspace(1)*
-  %".61" = load <4 x float>, <4 x float> addrspace(1)* %".60", align 16, !alias.scope !6, !noalias !7
-  %".62" = extractelement <4 x float> %".61", i32 0
-  %".63" = extractelement <4 x float> %".61", i32 1
-  %".64" = extractelement <4 x float> %".61", i32 2
-  %".65" = extractelement <4 x float> %".61", i32 3
-  %".66" = mul nsw i64 %".5", %".54"
-  %".67" = add nsw i64 %".55", %".66"
-  %".68" = getelementptr float, float addrspace(1)* %".8", i64 %".67"
-  %".69" = bitcast float addrspace(1)* %".68" to <4 x float> addrspace(1)*
-  %".70" = load <4 x float>, <4 x float> addrspace(1)* %".69", align 16, !alias.scope !4, !noalias !5
-  %".71" = extractelement <4 x float> %".70", i32 0
-  %".72" = extractelement <4 x float> %".70", i32 1
-  %".73" = extractelement <4 x float> %".70", i32 2
-  %".74" = extractelement <4 x float> %".70", i32 3
-  %".75" = fadd float %".71", %".62"
-  %".76" = fadd float %".72", %".63"
-  %".77" = fadd float %".73", %".64"
-  %".78" = fadd float %".74", %".65"
-  %".79" = call float @"llvm.maximum.f32"(float %".75", float              0x0)
-  %".80" = call float @"llvm.maximum.f32"(float %".76", float              0x0)
-  %".81" = call float @"llvm.maximum.f32"(float %".77", float              0x0)
-  %".82" = call float @"llvm.maximum.f32"(float %".78", float              0x0)
-  %".83" = insertelement <4 x float> <float undef, float undef, float undef, float undef>, float %".79", i32 0
-  %".84" = insertelement <4 x float> %".83", float %".80", i32 1
-  %".85" = insertelement <4 x float> %".84", float %".81", i32 2
-  %".86" = insertelement <4 x float> %".85", float %".82", i32 3
-  %".87" = mul nsw i64 %".5", %".54"
-  %".88" = add nsw i64 %".55", %".87"
-  %".89" = getelementptr float, float addrspace(1)* %".10", i64 %".88"
-  %".90" = bitcast float addrspace(1)* %".89" to <4 x float> addrspace(1)*
-  store <4 x float> %".86", <4 x float> addrspace(1)* %".90", align 16, !alias.scope !8, !noalias !9
+  %".60" = bitcast float addrspace(1)* %".59" to i128 addrspace(1)*
+  %".61" = load i128, i128 addrspace(1)* %".60", align 16, !alias.scope !6, !noalias !7
+  %".62" = lshr i128 %".61", 0
+  %".63" = trunc i128 %".62" to i32
+  %".64" = lshr i128 %".61", 32
+  %".65" = trunc i128 %".64" to i32
+  %".66" = lshr i128 %".61", 64
+  %".67" = trunc i128 %".66" to i32
+  %".68" = lshr i128 %".61", 96
+  %".69" = trunc i128 %".68" to i32
+  %".70" = bitcast i32 %".63" to float
+  %".71" = bitcast i32 %".65" to float
+  %".72" = bitcast i32 %".67" to float
+  %".73" = bitcast i32 %".69" to float
+  %".74" = mul nsw i64 %".5", %".54"
+  %".75" = add nsw i64 %".55", %".74"
+  %".76" = getelementptr float, float addrspace(1)* %".8", i64 %".75"
+  %".77" = bitcast float addrspace(1)* %".76" to i128 addrspace(1)*
+  %".78" = load i128, i128 addrspace(1)* %".77", align 16, !alias.scope !4, !noalias !5
+  %".79" = lshr i128 %".78", 0
+  %".80" = trunc i128 %".79" to i32
+  %".81" = lshr i128 %".78", 32
+  %".82" = trunc i128 %".81" to i32
+  %".83" = lshr i128 %".78", 64
+  %".84" = trunc i128 %".83" to i32
+  %".85" = lshr i128 %".78", 96
+  %".86" = trunc i128 %".85" to i32
+  %".87" = bitcast i32 %".80" to float
+  %".88" = bitcast i32 %".82" to float
+  %".89" = bitcast i32 %".84" to float
+  %".90" = bitcast i32 %".86" to float
+  %".91" = fadd float %".87", %".70"
+  %".92" = fadd float %".88", %".71"
+  %".93" = fadd float %".89", %".72"
+  %".94" = fadd float %".90", %".73"
+  %".95" = call float @"llvm.maximum.f32"(float %".91", float              0x0)
+  %".96" = call float @"llvm.maximum.f32"(float %".92", float              0x0)
+  %".97" = call float @"llvm.maximum.f32"(float %".93", float              0x0)
+  %".98" = call float @"llvm.maximum.f32"(float %".94", float              0x0)
+  %".99" = insertelement <4 x float> <float undef, float undef, float undef, float undef>, float %".95", i32 0
+  %".100" = insertelement <4 x float> %".99", float %".96", i32 1
+  %".101" = insertelement <4 x float> %".100", float %".97", i32 2
+  %".102" = insertelement <4 x float> %".101", float %".98", i32 3
+  %".103" = mul nsw i64 %".5", %".54"
+  %".104" = add nsw i64 %".55", %".103"
+  %".105" = getelementptr float, float addrspace(1)* %".10", i64 %".104"
+  %".106" = bitcast float addrspace(1)* %".105" to <4 x float> addrspace(1)*
+  store <4 x float> %".102", <4 x float> addrspace(1)* %".106", align 16, !alias.scope !8, !noalias !9
   br label %"body.if.if.endif"
 body.if.if.else:
   br label %"head"
 body.if.if.endif:
   br label %"body.if.endif"
 head:
-  %".94" = phi  i64 [%".19", %"body.if.if.else"], [%".111", %"loop"]
-  %".95" = icmp slt i64 %".94", %".15"
-  br i1 %".95", label %"loop", label %"after"
+  %".110" = phi  i64 [%".19", %"body.if.if.else"], [%".127", %"loop"]
+  %".111" = icmp slt i64 %".110", %".15"
+  br i1 %".111", label %"loop", label %"after"
 loop:
-  %".97" = urem i64 %".94", %".5"
-  %".98" = udiv i64 %".94", %".5"
-  %".99" = getelementptr float, float addrspace(1)* %".9", i64 %".97"
-  %".100" = load float, float addrspace(1)* %".99", !alias.scope !6, !noalias !7
-  %".101" = mul nsw i64 %".5", %".98"
-  %".102" = add nsw i64 %".97", %".101"
-  %".103" = getelementptr float, float addrspace(1)* %".8", i64 %".102"
-  %".104" = load float, float addrspace(1)* %".103", !alias.scope !4, !noalias !5
-  %".105" = fadd float %".104", %".100"
-  %".106" = call float @"llvm.maximum.f32"(float %".105", float              0x0)
-  %".107" = mul nsw i64 %".5", %".98"
-  %".108" = add nsw i64 %".97", %".107"
-  %".109" = getelementptr float, float addrspace(1)* %".10", i64 %".108"
-  store float %".106", float addrspace(1)* %".109", !alias.scope !8, !noalias !9
-  %".111" = add nsw i64 %".94", 1
+  %".113" = urem i64 %".110", %".5"
+  %".114" = udiv i64 %".110", %".5"
+  %".115" = getelementptr float, float addrspace(1)* %".9", i64 %".113"
+  %".116" = load float, float addrspace(1)* %".115", !alias.scope !6, !noalias !7
+  %".117" = mul nsw i64 %".5", %".114"
+  %".118" = add nsw i64 %".113", %".117"
+  %".119" = getelementptr float, float addrspace(1)* %".8", i64 %".118"
+  %".120" = load float, float addrspace(1)* %".119", !alias.scope !4, !noalias !5
+  %".121" = fadd float %".120", %".116"
+  %".122" = call float @"llvm.maximum.f32"(float %".121", float              0x0)
+  %".123" = mul nsw i64 %".5", %".114"
+  %".124" = add nsw i64 %".113", %".123"
+  %".125" = getelementptr float, float addrspace(1)* %".10", i64 %".124"
+  store float %".122", float addrspace(1)* %".125", !alias.scope !8, !noalias !9
+  %".127" = add nsw i64 %".110", 1
   br label %"head"
 after:
   br label %"body.if.if.endif"
 head.1:
-  %".122" = phi  i64 [%".120", %"body.else"], [%".139", %"loop.1"]
-  %".123" = icmp slt i64 %".122", %".119"
-  br i1 %".123", label %"loop.1", label %"after.1"
+  %".138" = phi  i64 [%".136", %"body.else"], [%".155", %"loop.1"]
+  %".139" = icmp slt i64 %".138", %".135"
+  br i1 %".139", label %"loop.1", label %"after.1"
 loop.1:
-  %".125" = urem i64 %".122", %".5"
-  %".126" = udiv i64 %".122", %".5"
-  %".127" = getelementptr float, float addrspace(1)* %".9", i64 %".125"
-  %".128" = load float, float addrspace(1)* %".127", !alias.scope !6, !noalias !7
-  %".129" = mul nsw i64 %".5", %".126"
-  %".130" = add nsw i64 %".125", %".129"
-  %".131" = getelementptr float, float addrspace(1)* %".8", i64 %".130"
-  %".132" = load float, float addrspace(1)* %".131", !alias.scope !4, !noalias !5
-  %".133" = fadd float %".132", %".128"
-  %".134" = call float @"llvm.maximum.f32"(float %".133", float              0x0)
-  %".135" = mul nsw i64 %".5", %".126"
-  %".136" = add nsw i64 %".125", %".135"
-  %".137" = getelementptr float, float addrspace(1)* %".10", i64 %".136"
-  store float %".134", float addrspace(1)* %".137", !alias.scope !8, !noalias !9
-  %".139" = add nsw i64 %".122", %".12"
+  %".141" = urem i64 %".138", %".5"
+  %".142" = udiv i64 %".138", %".5"
+  %".143" = getelementptr float, float addrspace(1)* %".9", i64 %".141"
+  %".144" = load float, float addrspace(1)* %".143", !alias.scope !6, !noalias !7
+  %".145" = mul nsw i64 %".5", %".142"
+  %".146" = add nsw i64 %".141", %".145"
+  %".147" = getelementptr float, float addrspace(1)* %".8", i64 %".146"
+  %".148" = load float, float addrspace(1)* %".147", !alias.scope !4, !noalias !5
+  %".149" = fadd float %".148", %".144"
+  %".150" = call float @"llvm.maximum.f32"(float %".149", float              0x0)
+  %".151" = mul nsw i64 %".5", %".142"
+  %".152" = add nsw i64 %".141", %".151"
+  %".153" = getelementptr float, float addrspace(1)* %".10", i64 %".152"
+  store float %".150", float addrspace(1)* %".153", !alias.scope !8, !noalias !9
+  %".155" = add nsw i64 %".138", %".12"
   br label %"head.1"
 after.1:
   br label %"body.endif"
