@@ -1,4 +1,4 @@
-# make demo    train LeNet-5 on handwritten digits in both modes, and write report.html
+# make demo    train LeNet-5 on handwritten digits in both modes, and write report.html (DEVICE=GPU: on a GPU)
 # make demo-parallel    LeNet-5 and a small GPT on 2 and on 4 ranks: the plan, the bytes, the time of a step (needs MPI)
 # make test    style, types and the tests, but for those marked slow
 # make test-all    all tests, the slow ones too, on every Python from 3.10 to 3.13 that is found
@@ -50,7 +50,7 @@ $(READY): setup.cfg pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/python examples/lenet_digits.py --report report.html
+	@$(BIN)/python examples/lenet_digits.py --report report.html $(if $(DEVICE),--device $(DEVICE))
 
 demo-parallel: $(READY)
 	@for ranks in 2 4; do timeout 600 $(BIN)/python -m mindlite run -n $$ranks examples/many_ranks.py || exit 1; done

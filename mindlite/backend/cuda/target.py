@@ -3,8 +3,8 @@
     start()        the Target, provided; raises DeviceError with what is missing
 
 MINDLITE_CUDA chooses: "" for the machine's GPUs, "simulator" for two of the simulator, which needs none.
-The numbers below are no measurements: no GPU was at hand when they were chosen. They follow from the size of a warp, of
-shared memory and of a launch, and bench/gpu is there to correct them.
+The numbers below are not tuned. They follow from the size of a warp, of shared memory and of a launch; bench/gpu measures what
+comes of them.
 """
 import dataclasses
 import functools
