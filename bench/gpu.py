@@ -1,5 +1,5 @@
-"""Timings on a GPU beside PyTorch (eager, torch.compile with max-autotune) and jax on the same card: `make bench-gpu`. docs/cuda.md has
-the figures of one H100.
+"""Timings on a GPU beside PyTorch (eager, torch.compile with max-autotune) and jax on the same card: `make bench-gpu`.
+docs/cuda.md has the figures of one H100.
 
     gelu, 64 M, with gradient  0.310 ms  0.92 of the copy  torch 0.800  torch.compile 0.350  jax 0.360  ratio 0.89 (goal 0.95)
 

@@ -5,9 +5,13 @@
 What a file cannot hold is refused at the user's line: statements that run in Python, objects that are assigned to, texts
 of exceptions that are made of run-time values.
 """
+from __future__ import annotations
+
 import builtins
 import copy
 import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +27,13 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
 from ..mindir.control import check, make_tuple, segment
 from ..mindir.file import Input, Module, Output
+from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..mindir.inline import clone, drop_dead_nodes
 from ..ops.scalar import scalar_compare
 from .passes import derive_graph
 
 
-def module_of(function, inputs, name):
+def module_of(function: Any, inputs: Sequence[Any], name: str) -> Module:
     """The Module of a function for arguments like `inputs`.
 
     inputs : Tensors (a shape may hold None: any size), tuples, lists and dicts of them; all else is a constant
@@ -59,7 +64,7 @@ def module_of(function, inputs, name):
     return Module(graph, tuple(patterns), output, updates_of(made, graph))
 
 
-def described(value, symbols):
+def described(value: Any, symbols: dict) -> tuple[Any, Any]:
     """(an example of an argument with types in place of Tensors, the same with Inputs)."""
     if isinstance(value, Tensor):
         shape = value.shape if not value.has_init else value.init_data().shape
@@ -83,7 +88,7 @@ def described(value, symbols):
                         f"not {type(value).__name__}")
 
 
-def demand_sizes(graph, constraints):
+def demand_sizes(graph: FuncGraph, constraints: Iterable[Any]) -> None:
     """Checks, before all else, of the facts about sizes that inference took for granted."""
     nodes, graph.nodes = graph.nodes, []
     with building(graph):
@@ -93,7 +98,7 @@ def demand_sizes(graph, constraints):
     graph.nodes += nodes
 
 
-def exception_text(node):
+def exception_text(node: CNode) -> str:
     """`ValueError: text` for the exception of a check. raises : GraphSyntaxError where it holds run-time values"""
     if len(node.args) > 1:
         raise GraphSyntaxError("the text of this exception is made of run-time values, which a file cannot hold",
@@ -105,13 +110,13 @@ def exception_text(node):
     return f"{type(error).__name__}: {message}"
 
 
-def exception_class(name):
+def exception_class(name: str) -> type[Exception] | None:
     """An exception of mindlite's or Python's by name, None for any other."""
     found = getattr(errors, name, None) or getattr(builtins, name, None)
     return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 
-def with_exceptions(module):
+def with_exceptions(module: Module) -> Module:
     """The Module as it was before `exception_text`: its checks raise. raises : ValueError for an exception that does not exist"""
     for graph in module.graph.reachable():
         for node in graph.nodes:
@@ -124,7 +129,7 @@ def with_exceptions(module):
     return module
 
 
-def result(value, graph, outputs, name):
+def result(value: Any, graph: FuncGraph, outputs: list[AnfNode], name: str) -> Any:
     """The form of the result. Tensors that stand in it as they are become further outputs."""
     if isinstance(value, Result):
         return Output(value.number, value.argument)
@@ -143,7 +148,7 @@ def result(value, graph, outputs, name):
     raise GraphSyntaxError(f"{name} gives a {type(value).__name__}, which a file cannot hold")
 
 
-def updates_of(made, graph):
+def updates_of(made: Any, graph: FuncGraph) -> tuple[tuple[int, int], ...]:
     """((number of the parameter, number of the output), ..)"""
     arguments = [n for n, p in enumerate(graph.parameters) if p.default is None]
     places = {id(p.default): n for n, p in enumerate(graph.parameters) if p.default is not None}

@@ -154,7 +154,8 @@ class PipelineGradReducer(Cell):
     """Gradients of a PipelineCell, divided by scale_sense and summed over the ranks that have the same stage; their mean where
     set_auto_parallel_context(gradients_mean=True) says so.
 
-    parameters  : those of the gradients, in their order;   scale_sense : the factor by which the loss was scaled
+    parameters  : a list or tuple of Parameters, in the order of the gradients
+    scale_sense : a float, the factor by which the loss was scaled
     opt_shard   : None or False
     raises      : ArgumentError for opt_shard: `parallel.zero` splits an optimiser's states
     """

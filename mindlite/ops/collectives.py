@@ -150,14 +150,14 @@ def all_reduce_coalesced_infer(*xs, reduction, group):
     return AbstractTuple(tuple([all_reduce_infer(x, reduction=reduction, group=group) for x in xs]))
 
 
-def packed(arrays):
+def _packed(arrays):
     """The elements of arrays of one dtype, one array behind the other."""
     return np.concatenate([array.reshape(-1) for array in arrays])
 
 
 @eval_rule(all_reduce_coalesced)
 def all_reduce_coalesced_eval(*xs, reduction, group):
-    return _unpacked(engine().all_reduce(packed(xs), reduction, group, owned=True), [x.shape for x in xs])
+    return _unpacked(engine().all_reduce(_packed(xs), reduction, group, owned=True), [x.shape for x in xs])
 
 
 def _unpacked(flat, shapes):
@@ -530,7 +530,7 @@ def begin_infer(*xs, operator, settings):
 def begin_eval(*xs, operator, settings):
     here, prim = engine(), find_primitive(operator)
     if prim is all_reduce_coalesced or prim is all_reduce:               # the copy is that in which the sum is made
-        mine, shapes = packed(xs), [x.shape for x in xs]
+        mine, shapes = _packed(xs), [x.shape for x in xs]
 
         def reduced():
             made = _unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True), shapes)

@@ -159,6 +159,31 @@ def random_numbers():
     close(draw(), draw().asnumpy())
 
 
+@difference("ops.assign, assign_add in eager mode, an array from asnumpy before")
+def array_of_an_assigned_parameter():
+    p = Parameter(Tensor([1.0]), name="p")
+    array = p.asnumpy()
+    ops.assign(p, Tensor([2.0]))
+    close(array, [2])
+
+
+@difference("p.set_data(s), then a write to one of the two")
+def parameter_and_its_data():
+    p, s = Parameter(Tensor([1.0]), name="p"), Tensor([2.0])
+    p.set_data(s)
+    s[0] = 3.0
+    close(p, [2])
+
+
+@difference("old = p.data, then p.set_data(..)")
+def data_of_a_parameter():
+    p = Parameter(Tensor([1.0]), name="p")
+    old, value = p.data, p.value()
+    p.set_data(Tensor([2.0]))
+    close(old, [2])
+    close(value, [1])
+
+
 # -- errors in place of silence
 
 @difference("a class label outside 0..C-1 that is not ignore_index")

@@ -228,7 +228,7 @@ class _ThreadEmitter(_Emitter):
         """The elements from that of an Access on, as registers."""
         b, many, operand = self.builder, self.neighbours, e.fields[0]
         one, bits = MEMORY[operand.dtype.name], 8 * operand.dtype.itemsize
-        together = ir.IntType(many * bits)                  # one number: LLVM takes a vector's load apart into its elements' again
+        together = ir.IntType(many * bits)                  # one number: LLVM takes loads of vectors apart again
         pointer = b.bitcast(self.address(e), together.as_pointer(GLOBAL))
         raw = mark(b.load(pointer, typ=together, align=many * operand.dtype.itemsize), self.scopes[id(operand)])
         parts = [b.trunc(b.lshr(raw, together(k * bits)), ir.IntType(bits)) for k in range(many)]
