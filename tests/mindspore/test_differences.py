@@ -151,6 +151,14 @@ def probability_below():
     close(flipped.cdf(Tensor(0.0)), 0.8413447)
 
 
+@difference("an integer tensor beside a Python int outside of its dtype, compared")
+def comparison_with_an_int_outside():
+    x = Tensor([255], ms.uint8)
+    for way in (lambda x: x == -1, ml.jit(lambda x: x == -1, fullgraph=True)):
+        assert not bool(way(x)[0])
+    close(x + 1, [0])
+
+
 @difference("seeded random numbers")
 def random_numbers():
     def draw():
