@@ -164,7 +164,7 @@ def random_numbers():
     def draw():
         ms.set_seed(3)
         return ops.uniform((4,), Tensor(0.0), Tensor(1.0), seed=5)
-    close(draw(), draw().asnumpy())
+    close(ml.jit(draw)(), draw().asnumpy())
 
 
 @difference("ops.assign, assign_add in eager mode, an array from asnumpy before")
@@ -318,7 +318,7 @@ def stride():
 
 @difference("repr of Tensors, dtypes, sparse tensors")
 def texts():
-    assert repr(Tensor([1.0, 2.0], ms.float32)).splitlines()[-1].count("[1. 2.]") == 1 or "[1., 2.]" in repr(Tensor([1.0, 2.0]))
+    assert repr(Tensor([1.0, 2.0], ms.float32)) == "Tensor(shape=[2], dtype=Float32, value=\n[1., 2.])"
 
 
 @difference("InstanceNorm*")
