@@ -5,6 +5,7 @@
 A collective is a meeting: each rank puts down what it is about to do and what it has, waits until the group is complete, and
 looks at what lies there. What does not fit, a rank that fails and one that does not come end the world for all, by one error.
 """
+import sys
 import threading
 import time
 
@@ -14,6 +15,9 @@ from ..common.config import config
 from ..common.errors import ArgumentError, RankError, ValueRangeError
 from ..common.ranks import Engine, folded, set_thread_engine
 from ..common.seed import begin_own_seed, end_own_seed
+
+
+PLACES = 6                                       # lines of a program that a message tells
 
 
 class SimWorld:
@@ -40,6 +44,7 @@ class SimWorld:
         results, failures = [None] * self.size, []
 
         def work(engine):
+            room.threads[engine.rank] = threading.get_ident()
             set_thread_engine(engine)
             begin_own_seed()
             try:
@@ -72,6 +77,15 @@ class _Room:
         self.timeout, self.change = timeout, threading.Condition()
         self.meetings, self.letters, self.ended, self.ended_at = {}, {}, "", 0.0
         self.handed, self.taken = {}, {}                     # how many letters of each kind were handed over, and taken
+        self.threads = {}                                    # {rank: ident of its thread}
+
+    def place(self, rank):
+        """Where the program of a rank is, innermost line last."""
+        frame, lines = sys._current_frames().get(self.threads.get(rank)), []
+        while frame is not None and len(lines) < PLACES:
+            lines.append(f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno} {frame.f_code.co_name}")
+            frame = frame.f_back
+        return f"rank {rank} is at {', '.join(reversed(lines))}" if lines else f"rank {rank} has ended"
 
     def end(self, why):
         """End the world; the first reason stands."""
@@ -189,7 +203,8 @@ class SimEngine(Engine):
             room.change.notify_all()
             room.wait(lambda: len(there) >= len(ranks),
                       lambda: f"rank {self.rank} waits in collective {number} of its group ({what}); "
-                      f"rank {', '.join(str(r) for r in ranks if r not in there)} has not come after {room.timeout:g} seconds")
+                      f"rank {', '.join(str(r) for r in ranks if r not in there)} has not come after {room.timeout:g} seconds; "
+                      + "; ".join([room.place(r) for r in ranks if r not in there]))
             kinds = {entry[0] for rank, entry in there.items() if rank >= 0}
             if len(kinds) > 1:
                 raise RankError("the ranks do not do the same: " + "; ".join(

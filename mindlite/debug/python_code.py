@@ -65,8 +65,8 @@ class Writer:
 
     def operators(self):
         """{name: operator} of what the text calls."""
-        text = self.text()
-        return {n: prim for n, prim in PRIMITIVES.items() if re.search(rf"\b{n}\(", text)}
+        called = set(re.findall(r"\b(\w+)\(", self.text()))
+        return {n: prim for n, prim in PRIMITIVES.items() if n in called}
 
     def function(self, graph, name=None, words=None, give=None, doc=None, heads=None):
         """Write a graph as a function, once; gives its name. A recursive one calls itself by that name.

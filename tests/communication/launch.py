@@ -20,7 +20,7 @@ def needs_mpi():
         pytest.skip("there is no mpiexec: pip install 'mindlite[mpi]'")
 
 
-def start(command, limit=100):
+def start(command, limit=400):
     """(status, standard output, standard error) of a command; it and all that it has started are killed at the limit."""
     env = {**os.environ, "PYTHONPATH": str(HERE), "MINDLITE_COMPILE_WORKERS": "0", "MINDLITE_THREADS": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
@@ -34,6 +34,6 @@ def start(command, limit=100):
     return process.returncode, out, err
 
 
-def mpirun(count, file, *arguments, limit=100):
+def mpirun(count, file, *arguments, limit=400):
     """`start` of a Python program as `count` ranks."""
     return start([STARTER, "-n", str(count), sys.executable, str(file), *arguments], limit)

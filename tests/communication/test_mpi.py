@@ -80,7 +80,7 @@ def fail(how, folder):
 
 
 if __name__ == "__main__":
-    init(timeout=60)
+    init()
     if sys.argv[1:]:
         init(timeout=4)
         fail(*sys.argv[1:])

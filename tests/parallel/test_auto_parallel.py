@@ -50,7 +50,7 @@ def train(sizes, mode, prepare=None):
 @pytest.mark.parametrize("mode", ["semi_auto", "sharding_propagation", "recursive_programming"])
 def test_each_mode_trains_as_one_process(sizes, mode):
     alone, whole, _ = train(sizes, None)
-    for losses, here, found in SimWorld(2, timeout=60).run(train, sizes, mode):
+    for losses, here, found in SimWorld(2).run(train, sizes, mode):
         np.testing.assert_allclose(losses, alone, rtol=1e-5)
         assert here <= whole and (found is None) == (mode == "semi_auto")
         if mode == "recursive_programming" and sizes == WIDE:            # column, then row (Shoeybi et al. 2019)
@@ -59,7 +59,7 @@ def test_each_mode_trains_as_one_process(sizes, mode):
 
 def test_hsdp_is_zero():
     alone, whole, _ = train(SMALL, None)
-    for losses, here, _ in SimWorld(2, timeout=60).run(
+    for losses, here, _ in SimWorld(2).run(
             train, SMALL, "semi_auto", lambda step: step.hsdp(threshold=0, optimizer_level="level3")):
         np.testing.assert_allclose(losses, alone, rtol=1e-5)
         assert here == whole / 2
@@ -67,8 +67,8 @@ def test_hsdp_is_zero():
 
 def test_found_placements_are_kept_in_a_file(tmp_path):
     path = str(tmp_path / "placements.json")
-    first = SimWorld(2, timeout=60).run(train, WIDE, "recursive_programming", lambda step: step.save_param_strategy_file(path))
-    again = SimWorld(2, timeout=60).run(train, WIDE, "semi_auto", lambda step: step.load_param_strategy_file(path))
+    first = SimWorld(2).run(train, WIDE, "recursive_programming", lambda step: step.save_param_strategy_file(path))
+    again = SimWorld(2).run(train, WIDE, "semi_auto", lambda step: step.load_param_strategy_file(path))
     assert [here for _, here, _ in again] == [here for _, here, _ in first]
     np.testing.assert_allclose(again[0][0], first[0][0], rtol=1e-5)
 
@@ -81,7 +81,7 @@ def test_the_whole_batch_and_layouts_of_inputs():
         return [float(step(*map(Tensor, DATA[SMALL]))) for _ in range(2)], step.explain()
     alone = train(SMALL, None)[0][:2]
     for strategy in (True, False):
-        for losses, text in SimWorld(2, timeout=60).run(run, strategy):
+        for losses, text in SimWorld(2).run(run, strategy):
             np.testing.assert_allclose(losses, alone, rtol=1e-5)
             assert "mesh dp 2" in text
 
@@ -168,7 +168,7 @@ def test_a_model_trains_on_all_ranks_as_the_settings_say(settings):
         here = bytes_here(optimizer.get_parameters()) - bytes_here(optimizer.parameters)
         return [param.asnumpy() for param in net.trainable_params()], here, type(model.train_network).__name__
     weights, whole, _ = fit()
-    for found, here, name in SimWorld(2, timeout=60).run(fit):
+    for found, here, name in SimWorld(2).run(fit):
         assert name == "AutoParallel"
         assert here < 0.7 * whole or not settings.get("enable_parallel_optimizer")
         for got, want in zip(found, weights, strict=True):

@@ -40,7 +40,7 @@ def check_boxing(mesh, pairs, shape, graph=False):
                     not np.allclose(whole.asnumpy(), array, atol=1e-12):
                 wrong.append((str(have), str(want), got.shape, sent, told))
         return wrong
-    assert SimWorld(len(mesh.ranks), timeout=60).run(run) == [[]] * len(mesh.ranks)
+    assert SimWorld(len(mesh.ranks)).run(run) == [[]] * len(mesh.ranks)
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (6, 3), (3, 4)])

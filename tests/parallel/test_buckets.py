@@ -52,7 +52,7 @@ def test_gradients_of_a_plan_travel_in_buckets_and_are_those_of_one_process(size
     monkeypatch.setattr(buckets, "PIECE", 2 * 4 * 17 * 16)               # the gradients of two layers
     step, x = step_of(False)
     loss, grads = SimWorld(1).run(lambda: step(x))[0]
-    for found, sent, plan in SimWorld(size, timeout=60).run(counted):
+    for found, sent, plan in SimWorld(size).run(counted):
         assert sent == plan.sent, "what is sent is what the plan says"
         written = sum(step.operator == "all_reduce" for *_, path in plan.boxings for step in path)
         assert sent["all_reduce"][0] == written - sum(bucket.count - 1 for bucket in plan.buckets) < written / 2
@@ -64,7 +64,7 @@ def test_gradients_of_a_plan_travel_in_buckets_and_are_those_of_one_process(size
 def test_a_bucket_has_no_more_bytes_than_a_piece(cheap, monkeypatch):
     for piece, fewest in ((1, 13), (4 * 17 * 16, 6), (1 << 20, 1)):
         monkeypatch.setattr(buckets, "PIECE", piece)
-        _, sent, plan = SimWorld(2, timeout=60).run(counted)[0]
+        _, sent, plan = SimWorld(2).run(counted)[0]
         assert all(bucket.nbytes <= piece for bucket in plan.buckets)
         assert sent["all_reduce"][0] >= fewest
     assert sent["all_reduce"][0] <= 2
@@ -99,7 +99,7 @@ def test_tensors_that_travel_as_one_have_values_and_gradients_of_each():
         tops = all_reduce_coalesced(*xs, reduction="max")
         grads = ms.grad(lambda a, b: (all_reduce_coalesced(a, b)[0] * 2).sum() + ops.sum(b), (0, 1))(*xs)
         return [x.asnumpy() for x in (*sums, *tops, *grads)], dict(engine().sent)
-    for (a, b, top, other, da, db), sent in SimWorld(2, timeout=20).run(run):
+    for (a, b, top, other, da, db), sent in SimWorld(2).run(run):
         assert (a == 3).all() and (b == 30).all() and (top == 2).all() and (other == 20).all()
         assert (da == 4).all() and (db == 1).all() and a.shape == da.shape == (2, 3)
         assert sent["all_reduce"][0] == 4, "three calls and the gradient of one"

@@ -76,7 +76,7 @@ def gradients(case, plan, graph, batches=(None,)):
 def compare(case, plan, graph, batches=(None,)):
     alone, _ = gradients(case, None, graph, batches)
     size = int(np.prod(PLANS[plan][0]))
-    for found, told in SimWorld(size, timeout=300).run(gradients, case, plan, graph, batches):
+    for found, told in SimWorld(size).run(gradients, case, plan, graph, batches):
         for got, want in zip(found, alone, strict=True):
             for a, b in zip(got, want, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
@@ -147,7 +147,7 @@ def test_a_network_in_two_stages_is_the_whole(name, graph):
         pipe = Pipeline(stages_of(name, net), nn.CrossEntropyLoss(), 2, compiled=graph)
         loss, grads = pipe(x, labels)
         return float(loss), {names[id(param)]: gradient.asnumpy() for param, gradient in zip(pipe.weights, grads)}, get_rank()
-    results = SimWorld(2, timeout=300).run(run)
+    results = SimWorld(2).run(run)
     assert not results[0][1].keys() & results[1][1].keys()
     assert results[0][1].keys() | results[1][1].keys() == wanted.keys()
     for found, parts, _ in results:

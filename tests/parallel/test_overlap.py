@@ -66,9 +66,9 @@ def train(way):
 def test_values_are_those_of_collectives_that_are_waited_for(way, size, monkeypatch):
     monkeypatch.setattr(SimEngine, "link", CHEAP, raising=False)
     monkeypatch.setattr(nn.wrap, "PIECE", 1100)
-    beside = SimWorld(size, timeout=60).run(train, way)
+    beside = SimWorld(size).run(train, way)
     monkeypatch.setattr(overlap, "LEAST", 1 << 40)
-    waited = SimWorld(size, timeout=60).run(train, way)
+    waited = SimWorld(size).run(train, way)
     for (losses, weights), (wanted, others) in zip(beside, waited):
         assert losses == wanted
         for a, b in zip(weights, others):
@@ -78,7 +78,7 @@ def test_values_are_those_of_collectives_that_are_waited_for(way, size, monkeypa
 def test_gradients_travel_while_the_backward_goes_on(graphs, monkeypatch):
     """The pieces of the last layers begin before the kernels of the first layers' gradients, and are finished behind them all."""
     monkeypatch.setattr(nn.wrap, "PIECE", 1100)              # a piece for each layer
-    SimWorld(2, timeout=60).run(train, "data")
+    SimWorld(2).run(train, "data")
     nodes = next(graph.nodes for graph in graphs if any(node.fn is begin for node in graph.nodes))
     begins = [k for k, node in enumerate(nodes) if node.fn is begin]
     ends = [k for k, node in enumerate(nodes) if node.fn is finish]
@@ -98,7 +98,7 @@ def test_weights_in_parts_are_gathered_one_ahead(graphs):
     def run():
         parts = [Tensor(np.full((WIDTH // 2, WIDTH), n, np.float32)) for n in range(4)]
         ms.jit(forward, fullgraph=True)(Tensor(X), *parts)
-    SimWorld(2, timeout=60).run(run)
+    SimWorld(2).run(run)
     nodes = next(graph.nodes for graph in graphs if any(node.fn is begin for node in graph.nodes))
     ahead = most = 0
     for node in nodes:
@@ -133,7 +133,7 @@ def test_both_run_at_one_time(monkeypatch):
         mine.clear()
         armed.add(get_rank())
         return float(compiled(x).asnumpy()[0])
-    assert SimWorld(2, timeout=60).run(run) == [3.0, 3.0]
+    assert SimWorld(2).run(run) == [3.0, 3.0]
 
 
 def test_what_fails_beside_the_program_is_raised_where_it_is_finished():
@@ -151,7 +151,7 @@ def test_collectives_wait_for_those_that_were_begun_before():
         second = engine().all_reduce(np.full(4, 2.0), "sum", "world")
         assert first.over.is_set()
         return first.wait()[0], second[0]
-    assert SimWorld(3, timeout=20).run(run) == [(3.0, 6.0)] * 3
+    assert SimWorld(3).run(run) == [(3.0, 6.0)] * 3
 
 
 CALLS = {                                        # name: the function, what rank r gives, what each gets
@@ -180,7 +180,7 @@ def test_a_call_with_a_handle_goes_on_beside_the_program(name, monkeypatch):
         returned[get_rank()].set()
         handle.wait()
         return before, handle.is_completed(), out.asnumpy()
-    for before, after, out in SimWorld(2, timeout=60).run(run):
+    for before, after, out in SimWorld(2).run(run):
         assert not before and after
         np.testing.assert_array_equal(out, wanted)
 
@@ -189,4 +189,4 @@ def test_a_gradient_passes_a_call_with_a_handle():
     def run():
         x = Tensor(np.ones(3, np.float32))
         return ms.grad(lambda x: (comm_func.all_reduce(x, async_op=True)[0] * 2).sum())(x).asnumpy()
-    assert [list(found) for found in SimWorld(2, timeout=20).run(run)] == [[4.0] * 3] * 2
+    assert [list(found) for found in SimWorld(2).run(run)] == [[4.0] * 3] * 2

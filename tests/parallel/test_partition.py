@@ -71,7 +71,7 @@ def compare(function, arrays, layouts, out, size, atol=2e-5):
         plan = graph.compiled.latest().compiled.full.plan
         return [[value.asnumpy() for value in (r[0], *r[1])] for r in results], plan, {n: e for n, e in sent.items() if e[0]}
     plans = []
-    for results, plan, sent in SimWorld(size, timeout=60).run(run):
+    for results, plan, sent in SimWorld(size).run(run):
         for found in results:
             for got, want in zip(found, (alone[0], *alone[1]), strict=True):
                 np.testing.assert_allclose(got, want.asnumpy(), rtol=1e-4, atol=atol)
@@ -114,7 +114,7 @@ def test_who_has_the_whole_has_its_parts():
         float(step(Tensor(x)))
         sent = {name: [a - b for a, b in zip(entry, before[name])] for name, entry in engine().sent.items()}
         return value, sent, step.compiled.latest().compiled.plan
-    for value, sent, plan in SimWorld(2, timeout=60).run(run):
+    for value, sent, plan in SimWorld(2).run(run):
         np.testing.assert_allclose(value, float(function(Tensor(x))), rtol=1e-5)
         assert sent == plan.sent == {"all_gather": [1, 48], "all_reduce": [1, 4]} and plan.exact, plan.report()
         assert any("(B) -> (S1)" in line for line in plan.report().splitlines()) and "cumulative_product" not in plan.whole
@@ -228,7 +228,7 @@ def test_a_network_trains_with_split_parameters_as_it_does_alone(graph):
         losses = [float(step(x, y)) for _ in range(6)]
         return losses, [p.asnumpy().copy() for p in net.trainable_params()]
     losses, weights = train(False, 1)
-    for got_losses, got in SimWorld(4, timeout=60).run(train, True, 4):
+    for got_losses, got in SimWorld(4).run(train, True, 4):
         np.testing.assert_allclose(got_losses, losses, rtol=1e-5)
         for a, b in zip(got, weights):
             np.testing.assert_allclose(a, b, rtol=0, atol=2e-5)
@@ -291,4 +291,4 @@ def test_a_program_of_one_rank_refuses_to_run_on_another():
         synchronise()
         return made["f"](Tensor(np.ones(4, np.float32))).asnumpy()
     with pytest.raises(RankError, match="compiled for rank"):
-        SimWorld(2, timeout=20).run(run)
+        SimWorld(2).run(run)

@@ -100,7 +100,7 @@ def train_piped(count, compiled, schedule):
 @pytest.mark.parametrize("count, schedule", [(2, "1f1b"), (4, "1f1b"), (2, "gpipe")])
 def test_stages_on_ranks_train_as_one_process(count, schedule, compiled):
     losses, weights = train_alone(count)
-    for rank, (found, mine, peak) in enumerate(SimWorld(count, timeout=60).run(train_piped, count, compiled, schedule)):
+    for rank, (found, mine, peak) in enumerate(SimWorld(count).run(train_piped, count, compiled, schedule)):
         np.testing.assert_allclose(found, losses, rtol=0, atol=1e-6)
         for got, want in zip(mine, weights[rank], strict=True):
             np.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
@@ -161,7 +161,7 @@ def test_a_parameter_of_two_stages_stays_one(count, compiled):
     weights = list({id(p): p for p in net.trainable_params()}.values())
     alone = ms.value_and_grad(lambda x, y: nn.CrossEntropyLoss()(net(x), y), None, ms.ParameterTuple(weights))
     losses, tables = train(stages, alone, weights)
-    results = SimWorld(count, timeout=60).run(piped)
+    results = SimWorld(count).run(piped)
     for found, _ in results:
         np.testing.assert_allclose(found, losses, rtol=0, atol=2e-6)
     for found in (results[0][1], results[-1][1]):
@@ -182,7 +182,7 @@ def test_a_sender_waits_until_its_credit_is_back():
             return before, [ticket.is_taken for ticket in tickets]
         assert taken.wait(30)
         return [float(engine().receive((2,), np.float32, 0, 5, WORLD)[0]) for _ in range(2)]
-    assert SimWorld(2, timeout=30).run(run) == [([False, False], [True, True]), [0.0, 1.0]]
+    assert SimWorld(2).run(run) == [([False, False], [True, True]), [0.0, 1.0]]
 
 
 def test_a_pipeline_sends_no_more_than_its_credits(monkeypatch):
@@ -204,7 +204,7 @@ def test_a_pipeline_sends_no_more_than_its_credits(monkeypatch):
         return real_collect(self, shape, dtype, source, tag)
     monkeypatch.setattr(SimEngine, "hand_over", post)
     monkeypatch.setattr(SimEngine, "collect", collect)
-    SimWorld(2, timeout=60).run(lambda: float(Pipeline(stages_of(2), nn.MSELoss(), 4, "gpipe", False)(Tensor(X), Tensor(Y))[0]))
+    SimWorld(2).run(lambda: float(Pipeline(stages_of(2), nn.MSELoss(), 4, "gpipe", False)(Tensor(X), Tensor(Y))[0]))
     assert max(under_way) == 2 and len(under_way) == 4
 
 
@@ -228,7 +228,7 @@ def test_gradients_of_parts_of_a_batch_travel_once(parts):
         before = engine().sent.get("all_reduce", [0])[0]
         step(Tensor(X), Tensor(Y))
         return engine().sent.get("all_reduce", [0])[0] - before
-    assert max(SimWorld(2, timeout=60).run(run)) <= 3        # the loss, the weight, the bias
+    assert max(SimWorld(2).run(run)) <= 3        # the loss, the weight, the bias
 
 
 def test_what_is_no_pipeline_is_refused():
@@ -253,7 +253,7 @@ from mindlite import Tensor, nn, ops
 from mindlite.communication import get_rank, init
 from mindlite.nn.pipeline import ACTIVATION, Pipeline
 
-init(timeout=60)
+init()
 rng = np.random.default_rng(0)
 stages = [nn.Dense(600, 600), nn.Dense(600, 600)]
 for stage in stages:

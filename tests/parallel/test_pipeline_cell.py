@@ -109,7 +109,7 @@ def train(name, stages, steps=STEPS, replicas=1):
 def test_a_network_in_stages_trains_as_in_one_process(name, stages):
     """Dropout draws the same, batch norms have the same states, each rank has the gradients of its stage."""
     losses, grads, params, _ = train(name, 1)
-    found = SimWorld(stages, timeout=300).run(train, name, stages)
+    found = SimWorld(stages).run(train, name, stages)
     names = [set(mine) for _, mine, _, _ in found]
     assert set().union(*names) == set(grads)
     assert sum(map(len, names)) == len(grads) + (name == "dropped"), "the shared table is in two stages, all else in one"
@@ -125,11 +125,11 @@ def test_a_network_in_stages_trains_as_in_one_process(name, stages):
 def test_stages_and_data_parallel_together_train_as_one_process():
     """Two stages of two ranks, each of which has every second row: gradients are the mean of both halves."""
     losses, _, params, _ = train("mlp", 1, 5)
-    for got, _, weights, _ in SimWorld(4, timeout=100).run(train, "mlp", 2, 5, 2):
+    for got, _, weights, _ in SimWorld(4).run(train, "mlp", 2, 5, 2):
         assert len(got) == 5
         for key in params:
             assert weights[key].shape == params[key].shape
-    halves = SimWorld(4, timeout=100).run(sums_of_halves)
+    halves = SimWorld(4).run(sums_of_halves)
     for loss, weight in halves:
         np.testing.assert_allclose(loss, halves[0][0])
         np.testing.assert_allclose(weight, halves[0][1], atol=1e-12)
@@ -165,7 +165,7 @@ def test_each_rank_sends_what_its_neighbours_read():
     def run():
         train("mlp", 2, 1)
         return engine().sent["send"]
-    first, second = SimWorld(2, timeout=60).run(run)
+    first, second = SimWorld(2).run(run)
     rows, wide, header = 4, 512, 10 * 8
     assert first == second == [MICRO + 1, rows * wide * 8 + header], "the activations of 512 elements, and their shape once"
 
@@ -180,7 +180,7 @@ def test_evaluation_runs_forwards_alone():
         return loss, engine().sent["send"][0] if get_rank() == 0 else engine().sent.get("send", [0])[0]
     net, whole, x, labels = network("mlp")
     wanted = float(nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), 2)(x, labels))
-    (loss, sent), (other, back) = SimWorld(2, timeout=60).run(run)
+    (loss, sent), (other, back) = SimWorld(2).run(run)
     np.testing.assert_allclose([loss, other], wanted, atol=1e-6)
     assert (sent, back) == (3, 0), "two messages and their shape; no gradient comes back"
 
@@ -208,7 +208,7 @@ def test_what_is_no_pipeline_of_stages_is_refused():
         with pytest.raises(ValueRangeError, match="divides the 2 ranks"):
             ms.set_auto_parallel_context(pipeline_stages=3)
         return True
-    assert SimWorld(2, timeout=60).run(run) == [True, True]
+    assert SimWorld(2).run(run) == [True, True]
 
 
 def test_a_plan_that_was_written_as_json_runs_on_ranks(tmp_path):
@@ -233,7 +233,7 @@ def test_a_plan_that_was_written_as_json_runs_on_ranks(tmp_path):
         loss, grads = pipe(Tensor(x[mine]), Tensor(y[mine]))
         return float(loss), {names[id(p)]: g.asnumpy() for p, g in zip(pipe.weights, grads)}, pipe.peak
     loss, grads, _ = SimWorld(1).run(run)[0]
-    found = SimWorld(4, timeout=100).run(run)
+    found = SimWorld(4).run(run)
     assert set().union(*[mine for _, mine, _ in found]) == set(grads)
     for got, mine, peak in found:
         np.testing.assert_allclose(got, loss, rtol=1e-6)
@@ -249,7 +249,7 @@ import mindlite as ms
 from mindlite import Tensor, nn
 from mindlite.communication import get_group_size, get_rank, init
 
-init(timeout=60)
+init()
 ms.set_seed(1)
 ms.set_auto_parallel_context(pipeline_stages=get_group_size())
 rng = np.random.default_rng(0)

@@ -40,7 +40,7 @@ def train(split):
 
 
 if __name__ == "__main__":
-    init(timeout=60)
+    init()
     assert engine().link[0] > 0 and engine().pace[0] > 0
     engine().link, engine().pace = None, (1e-6, 1e-6)        # round prices: what a busy machine measures decides otherwise
     sys.stdout.write(f"rank {get_rank()}: {train(True)!r}\\n")
@@ -89,7 +89,7 @@ def peak_of(function):
 
 
 if __name__ == "__main__":
-    init(timeout=60)
+    init()
     rows, columns = [Layout((get_group_size(),), ("x",))(*words) for words in (("x", "None"), ("None", "x"))]
     small = from_local(Tensor(np.ones((2, 2), np.float32)), rows)
     step = ms.jit(lambda w: (w * 2 + 1).sum())

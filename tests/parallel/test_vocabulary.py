@@ -51,7 +51,7 @@ def test_values_and_gradients_are_those_of_one_process(name, size, graph):
         step = ms.value_and_grad(function, (0, 1))
         value, grads = (ms.jit(step, fullgraph=True) if graph else step)(*operands)
         return value.asnumpy(), grads[0].asnumpy(), grads[1].asnumpy(), grads[large].placement
-    for value, dx, dw, placement in SimWorld(size, timeout=60).run(run):
+    for value, dx, dw, placement in SimWorld(size).run(run):
         for got, want in zip((value, dx, dw), (wanted[0], *wanted[1])):
             np.testing.assert_allclose(got, want.asnumpy(), rtol=1e-5, atol=1e-5)
         assert not graph or str(placement) in ("(S0)", "(S1)")          # in parts, as the table
@@ -70,7 +70,7 @@ def test_no_rank_sees_a_table_or_a_row_of_all_classes(name):
         step(*operands)
         found = step.compiled.latest().compiled.plan
         return [(step_.nbytes, str(before)) for _, _, before, _, path in found.boxings for step_ in path if step_.operator]
-    for boxings in SimWorld(2, timeout=60).run(run):
+    for boxings in SimWorld(2).run(run):
         assert boxings and max(nbytes for nbytes, _ in boxings) <= 8 * WIDTH * 4
         assert name != "cross entropy" or "(P(max))" in [before for _, before in boxings]
 
@@ -91,7 +91,7 @@ def test_the_search_finds_both_by_itself():
         ids = Tensor(np.arange(8, dtype=np.int32))
         found = plan(step, line(), ids, ids, parameters="free")
         return {p.name: str(placement) for p, placement in found.parameters.items()}, sum(n for _, n in found.sent.values())
-    for placements, sent in SimWorld(2, timeout=120).run(run):
+    for placements, sent in SimWorld(2).run(run):
         assert placements["head.weight"] == "(S0)" and placements["table.embedding_table"] in ("(S0)", "(S1)")
         assert sent < 10_000                                 # bytes; a table has 7,680,000
 
@@ -106,4 +106,4 @@ def test_a_word_that_no_rank_has_is_an_error_on_all(graph):
         with pytest.raises(MindliteError, match="1003"):
             (ms.jit(read, fullgraph=True) if graph else read)(table, Tensor(np.array([3, CLASSES], np.int32))).asnumpy()
         return True
-    assert all(SimWorld(2, timeout=30).run(run))
+    assert all(SimWorld(2).run(run))

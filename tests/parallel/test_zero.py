@@ -48,7 +48,7 @@ def train(level, graph, optimizer):
 @pytest.mark.parametrize("level, optimizer, size", [(1, "momentum", 2), (2, "adam", 2), (3, "momentum", 4)])
 def test_each_level_trains_as_one_process_in_less_memory(level, optimizer, size, graph):
     losses, params, (of_params, of_states), _, _ = train(None, graph, optimizer)
-    for found, weights, (mine, states), sent, plan in SimWorld(size, timeout=120).run(train, level, graph, optimizer):
+    for found, weights, (mine, states), sent, plan in SimWorld(size).run(train, level, graph, optimizer):
         np.testing.assert_allclose(found, losses, rtol=0, atol=1e-6)
         for got, want in zip(weights, params, strict=True):
             np.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
@@ -60,7 +60,7 @@ def test_each_level_trains_as_one_process_in_less_memory(level, optimizer, size,
 
 
 def test_gradients_of_level_2_are_scattered_and_not_reduced_for_all():
-    for *_, sent, _ in SimWorld(2, timeout=60).run(train, 2, False, "momentum"):
+    for *_, sent, _ in SimWorld(2).run(train, 2, False, "momentum"):
         assert sent["all_reduce"] == [1.0, 4.0]              # the loss
         assert sent["reduce_scatter"][1] == sent["all_gather"][1] == (6 * 9 + 9 + 9 * 4 + 4) * 4 / 2
 
