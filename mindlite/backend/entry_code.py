@@ -1,4 +1,4 @@
-"""The builtin below python_entry.py: from ndarrays to addresses in a context, then the Flow. Low Python (low_python.py)."""
+"""The builtin below python_entry.py: from ndarrays and DeviceArrays to addresses in a context, then the Flow. Low Python."""
 # flake8: noqa: F821    the names of low Python
 # mypy: ignore-errors
 
@@ -18,6 +18,45 @@ def _array_of(item, args):
     return found
 
 
+def _away_of(item, args):
+    """The DeviceArray that an item names, if it is as the item says; else 0."""
+    kind = load(item) - at.AWAY
+    found = load(item, 8) if kind == at.HELD else load(args + load(item, 8) * 8)
+    if load(found, at.TYPE) != load(item, 16):
+        return 0
+    if kind != at.ARRAY:
+        if load(found, at.SLOT) != 0:
+            return 0
+        found = load(found, at.AWAY_SLOT)
+        if found == 0 or load(found, at.TYPE) != this.DEVICE_ARRAY:
+            return 0
+    if load(found, at.AWAY_DTYPE) != load(item, 24) or load(found, at.AWAY_DEVICE) != load(item, 32):
+        return 0
+    shape = load(found, at.AWAY_SHAPE)
+    if shape != load(item, 40) and 255 & api.PyObject_RichCompareBool(shape, load(item, 40), 2) != 1:
+        return 0                                             # they are tuples of int: no comparison of theirs raises
+    return found
+
+
+def fit_entry(plan, args, count):
+    """0 if the first `count` arguments of a plan, and what it holds, are as its items say; at.MISFIT. Nothing runs."""
+    item = plan + at.HEAD
+    end = item + load(plan, 24) * at.WIDTH
+    while item < end:
+        kind = load(item)
+        away = kind >= at.AWAY
+        if away != 0:
+            kind -= at.AWAY
+        if kind == at.HELD or load(item, 8) < count:
+            if away != 0:
+                if _away_of(item, args) == 0:
+                    return at.MISFIT
+            elif _array_of(item, args) == 0:
+                return at.MISFIT
+        item += at.WIDTH
+    return 0
+
+
 def run_entry(plan, args, count):
     """The status of the run, at.MISFIT where nothing has run. plan: its address"""
     if load(plan, 16) != count:
@@ -28,10 +67,17 @@ def run_entry(plan, args, count):
     item = plan + at.HEAD
     n = 0
     while n < items:
-        array = _array_of(item, args)
-        if array == 0:
-            return at.MISFIT
-        store(context + load(item, 48) * 8, 0, load(array, at.DATA))
+        if load(item) >= at.AWAY:
+            array = _away_of(item, args)
+            if array == 0:
+                return at.MISFIT
+            address = api.PyLong_AsLongLong(load(array, at.AWAY_ADDRESS))
+        else:
+            array = _array_of(item, args)
+            if array == 0:
+                return at.MISFIT
+            address = load(array, at.DATA)
+        store(context + load(item, 48) * 8, 0, address)
         store(arrays + n * 8, 0, array)
         item += at.WIDTH
         n += 1
@@ -49,6 +95,11 @@ def run_entry(plan, args, count):
         api.Py_DecRef(load(arrays + n * 8))
         n += 1
     return status
+
+
+def fit(self, args, count):
+    """`fit_entry` for Python: True or False, by their numbers."""
+    return api.PyBool_FromLong(fit_entry(api.PyLong_AsVoidPtr(self), args, count) == 0)
 
 
 def enter(self, args, count):

@@ -17,47 +17,58 @@ and an item says where a pointer comes from and where it goes:
 
 Kinds: TENSOR, an argument whose `host_array` is looked at; HELD, a Tensor that is known beforehand (a Parameter); ARRAY, an
 argument that is an ndarray. The items are checked against type, descr, ndim, sizes and contiguity before anything runs.
+AWAY + one of these: the elements lie on a device, a DeviceArray stands for them; 4 and 5 are the Device and the tuple of sizes.
 """
 import functools
 
 import numpy as np
 
+from ..common.device import Device
+from ..common.storage import DeviceArray
 from ..common.tensor import Tensor
 from .layouts import VARARGS_FAST, available, builtin, layout, slots_of
 from .low_python import LowModule, source_of
 
-__all__ = ["ARRAY", "Entry", "HELD", "MISFIT", "TENSOR", "available", "item"]
+__all__ = ["ARRAY", "AWAY", "Entry", "HELD", "MISFIT", "TENSOR", "available", "item"]
 TENSOR, HELD, ARRAY = 0, 1, 2
+AWAY = 4
 HEAD, WIDTH = 5, 7
 MISFIT = -1                  # returned when the arguments are not what the plan expects: nothing has run
 
 
 @functools.lru_cache(maxsize=None)
 def _code():
-    slot = slots_of(Tensor, ("host_array",))["host_array"]
+    slots = slots_of(Tensor, ("host_array", "away"))
+    away = {f"AWAY_{name.upper()}": offset for name, offset in slots_of(DeviceArray, DeviceArray.__slots__).items()}
     module = LowModule(source_of(__file__, "array_code", "entry_code"), {
-        **layout(), "SLOT": slot, "HELD": HELD, "ARRAY": ARRAY, "HEAD": 8 * HEAD, "WIDTH": 8 * WIDTH, "MISFIT": MISFIT},
-        {"NDARRAY": 1}, "entry")
+        **layout(), **away, "SLOT": slots["host_array"], "AWAY_SLOT": slots["away"], "AWAY": AWAY, "HELD": HELD, "ARRAY": ARRAY,
+        "HEAD": 8 * HEAD, "WIDTH": 8 * WIDTH, "MISFIT": MISFIT}, {"NDARRAY": 1, "DEVICE_ARRAY": 1}, "entry")
     module.set("NDARRAY", id(np.ndarray))
+    module.set("DEVICE_ARRAY", id(DeviceArray))
     return module
 
 
-def item(kind, source, owner, dtype, shape, slot):
+def item(kind, source, owner, dtype, shape, slot, device: Device | None = None):
     """(the numbers of an item, what must be kept): the pointer of such an array goes to `slot` of the context.
 
     source : the number of the argument, or for HELD the Tensor     owner : the class of the object
-    dtype, shape : of the array, as NumPy has them
+    dtype, shape : of the array, as NumPy has them          device : where a DeviceArray lies
     """
+    if device is not None:
+        number = id(source) if kind == HELD else source
+        numbers = [kind + AWAY, number, id(owner), id(dtype), id(device), id(shape), slot]
+        return numbers, (shape, dtype, owner, source, device)
     sizes = np.array(shape or (0,), np.int64)
     number = id(source) if kind == HELD else source
     return [kind, number, id(owner), id(dtype), len(shape), sizes.ctypes.data, slot], (sizes, dtype, owner, source)
 
 
 class Entry:
-    """A plan with its builtin: `call(*args)` is 0, another status of the Flow, or MISFIT. Machine code calls `code_address` with
+    """A plan with its builtins: `call(*args)` is 0, another status of the Flow, or MISFIT; `fits(*args)`, of the first arguments,
+    is True if they are as expected, and nothing runs. Machine code calls `code_address` and `fit_address` with
     `plan_address`, the arguments and their count.
 
-    run, context : addresses of the code and of its context
+    run, context : addresses of the code, a C function, and of its context
     count, items : how many arguments it takes, and what `item` made
     brief        : the run is so short that other threads of Python wait until it ends
     """
@@ -66,5 +77,7 @@ class Entry:
         flat = [number for numbers, _ in items for number in numbers]
         self.plan = np.array([run, context, count, len(items), brief, *flat], np.int64)
         self.code_address, self.plan_address = _code().address("run_entry"), int(self.plan.ctypes.data)
+        self.fit_address = _code().address("fit_entry")
         self.call, method = builtin("run", _code().address("enter"), VARARGS_FAST, self.plan_address)
-        self.keep = [kept for _, kept in items], method
+        self.fits, other = builtin("fits", _code().address("fit"), VARARGS_FAST, self.plan_address)
+        self.keep = [kept for _, kept in items], method, other

@@ -20,6 +20,7 @@ MISSING = {"GPU": "nothing drives it", "Ascend": "mindlite has no kernels for As
 _SYNONYMS = {"CUDA": "GPU", "Davinci": "Ascend"}
 _drivers: dict = {"CPU": None}
 _offers: dict = {}               # {kind: a function that provides what drives it}
+_devices: dict = {}              # {(kind, index): the one Device that `numbered` gives}: machine code compares by identity
 _lock = new_lock()
 listeners: list = []             # called without arguments after what drives a kind has changed
 
@@ -173,7 +174,7 @@ def numbered(kind: str, index: int, what: str = "device_id") -> Device:
         return CPU
     if index >= driver.count:
         raise ValueRangeError(f"{what}: there is no device {kind}:{index}", hint=f"the number is less than {driver.count}")
-    return Device(kind, index)
+    return _devices.setdefault((kind, index), Device(kind, index))
 
 
 def provide(kind: str, driver: Any) -> None:

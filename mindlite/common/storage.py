@@ -10,12 +10,17 @@ that lie in parts on several ranks, of which this rank has one.
 """
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
 
 from .device import CPU, Device, driver_of
 from .dim import product
+
+
+# Did elements of this process ever lie elsewhere than in an ndarray (used), in parts on several ranks (sharded)?
+elsewhere = types.SimpleNamespace(used=False, sharded=False)
 
 
 class Buffer:
@@ -74,21 +79,15 @@ def storage_of(array: np.ndarray) -> Storage:
 
 
 class DeviceArray:
-    """Elements that lie elsewhere than on the CPU, in row-major order. dtype: NumPy's; shape: a tuple of int."""
-    __slots__ = ("storage", "dtype", "shape")
+    """Elements that lie elsewhere than on the CPU, in row-major order.
+
+    dtype: NumPy's; shape: a tuple of int; device: where they lie; address: of the first one, there. Machine code reads them.
+    """
+    __slots__ = ("storage", "dtype", "shape", "device", "address")
 
     def __init__(self, storage: Storage, dtype: np.dtype, shape: tuple) -> None:
         self.storage, self.dtype, self.shape = storage, dtype, shape
-
-    @property
-    def device(self) -> Device:
-        """Where they lie."""
-        return self.storage.device
-
-    @property
-    def address(self) -> int:
-        """Where the first one lies, on the device."""
-        return self.storage.address
+        self.device, self.address, elsewhere.used = storage.device, storage.address, True
 
     @property
     def size(self) -> int:
@@ -121,6 +120,7 @@ class ShardedArray:
 
     def __init__(self, part: np.ndarray, shape: tuple, placement: Any) -> None:
         self.part, self.shape, self.placement = part, shape, placement
+        elsewhere.used = elsewhere.sharded = True
 
     @property
     def dtype(self) -> np.dtype:
@@ -174,21 +174,46 @@ def part_here(array: Any) -> Any:
     return array.part if type(array) is ShardedArray else array
 
 
+_new: Any = object.__new__
+
+
 def empty_on(device: Device, shape: tuple, dtype: np.dtype) -> DeviceArray | np.ndarray:
     """A new array on a device, with any elements: an ndarray on the CPU, else a DeviceArray. raises : MemoryError"""
     if driver_of(device) is None:
         return np.empty(shape, dtype)
-    return adopted(device, None, tuple(shape), dtype)
+    return DeviceForm(device, tuple(shape), dtype).new()
 
 
-def adopted(device: Device, address: Any, shape: tuple, dtype: np.dtype) -> DeviceArray:
-    """The DeviceArray of what lies at an address of a device (None: of new memory), which it gives back in the end."""
-    strides, step = [], dtype.itemsize
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    buffer = Buffer(device, product(shape) * dtype.itemsize, address)
-    return DeviceArray(Storage(buffer, device, 0, tuple(reversed(strides))), dtype, shape)
+class DeviceForm:
+    """A device, sizes and a dtype: what all arrays of a result have in common. `new()` gives one, in two calls of Python."""
+    __slots__ = ("device", "shape", "dtype", "strides", "nbytes", "driver", "allocate")
+
+    def __init__(self, device: Device, shape: tuple, dtype: np.dtype) -> None:
+        self.device, self.shape, self.dtype = device, shape, dtype
+        strides, step = [], dtype.itemsize
+        for size in reversed(shape):
+            strides.append(step)
+            step *= size or 1
+        self.strides, self.nbytes = tuple(reversed(strides)), 0 if 0 in shape else step
+        self.driver = driver_of(device)
+        self.allocate, elsewhere.used = self.driver.allocate, True
+
+    def new(self) -> DeviceArray:
+        """A DeviceArray of new memory, with any elements. raises : MemoryError"""
+        buffer, storage, array = _new(Buffer), _new(Storage), _new(DeviceArray)      # their __init__, written out
+        buffer.driver, buffer.device, buffer.nbytes = None, self.device, self.nbytes
+        address = buffer.address = self.allocate(self.device.index, self.nbytes)
+        buffer.driver = self.driver
+        storage.buffer, storage.device, storage.offset, storage.strides = buffer, self.device, 0, self.strides
+        array.storage, array.device, array.address, array.dtype, array.shape = storage, self.device, address, self.dtype, \
+            self.shape
+        return array
+
+
+def adopted(device: Device, address: int, shape: tuple, dtype: np.dtype) -> DeviceArray:
+    """The DeviceArray of what lies at an address of a device, which it gives back in the end."""
+    form = DeviceForm(device, shape, dtype)
+    return DeviceArray(Storage(Buffer(device, form.nbytes, address), device, 0, form.strides), dtype, shape)
 
 
 def address_of(array: Any) -> int:

@@ -20,7 +20,7 @@ from .declared import Symbol as DeclaredSymbol
 from .dim import Symbol
 from .dtype import DType, DTypeLike
 from .errors import ArgumentError, DeviceError, DTypeError, MissingAttributeError, ShapeError
-from .storage import DeviceArray, ShardedArray, Storage, copied, copy_on, download, moved, storage_of, write_on
+from .storage import DeviceArray, ShardedArray, Storage, copied, copy_on, download, elsewhere, moved, storage_of, write_on
 from .tensor_states import TensorStates
 
 if TYPE_CHECKING:
@@ -260,8 +260,8 @@ class Tensor(TensorStates, TensorMethods):
         Of a sharded one: the whole, collected from the ranks; all of them call this.
         """
         try:
-            return self.host_array
-        except DeviceError:
+            return _host(self)
+        except AttributeError:
             return download(self.away)
 
     def numpy(self) -> np.ndarray:
@@ -409,6 +409,19 @@ def _is_away(tensor: Tensor) -> bool:
         return _away(tensor) is not None
     except AttributeError:
         return False
+
+
+def lies_elsewhere(args: Iterable[Any]) -> bool:
+    """True if the elements of a Tensor among `args` lie elsewhere than in an ndarray of this process."""
+    if not elsewhere.used:
+        return False
+    for a in args:
+        if isinstance(a, Tensor):
+            try:
+                _host(a)
+            except AttributeError:                           # the slot is empty
+                return True
+    return False
 
 
 TensorLike = Union[Tensor, np.ndarray, np.generic, complex, Sequence[Any]]    # an operand; Python's numbers count as complex

@@ -113,8 +113,6 @@ class CallPlan:
             return "the Flow is checked or printed otherwise"
         if executable.linked.has_python or executable.output_count:
             return "the Flow calls Python, or gives results whose size depends on data"
-        if executable.linked.devices or self.device is not None:
-            return "it runs on another device than the host"
         if any(step[0] in ("scalar", "object") for step in self.steps):
             return "a number among the parameters"
         return ""

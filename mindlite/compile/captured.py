@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..common.device import Device, driver_of
 from . import flow as F
 from .link import Linked
 
+FEWEST_LAUNCHES = 2          # a graph of one kernel costs more than its launch
 _NUMBERS = (F.Arith, F.Exact, F.Unary)                       # what may be done with numbers that the CPU reads from memory
 _STRAIGHT = (F.Const, F.Data, F.Alloc, F.Kill, F.CallKernel, F.Handle, F.Copy, F.Load, F.Check, F.Return, *_NUMBERS)
 
@@ -19,6 +21,8 @@ _STRAIGHT = (F.Const, F.Data, F.Alloc, F.Kill, F.CallKernel, F.Handle, F.Copy, F
 def replays_of(linked: Linked) -> Any:
     """What runs, captures and replays a program on its device; None where it has to be launched as it is each time."""
     if not config.cuda_graphs or len(linked.devices) != 1 or linked.verify or not is_straight(linked):
+        return None
+    if sum(isinstance(i, F.CallKernel) for i in linked.program.entry.body.instructions) < FEWEST_LAUNCHES:
         return None
     device = linked.devices[0]
     make = getattr(driver_of(device), "replays", None)
@@ -46,7 +50,7 @@ def is_straight(linked: Linked) -> bool:
     return bool(not program.entry.returned)
 
 
-def key_of(program: F.Program, device: Device) -> Callable[[Any], tuple]:
-    """params -> those that a captured run depends on: numbers, and addresses on the device."""
+def key_of(program: F.Program, device: Device) -> Callable[[Any], Any]:
+    """params -> those that a captured run depends on: numbers, and addresses on the device; of one such, itself."""
     kept = [n for n, p in enumerate(program.entry.params) if p.kind != "ptr" or p.device == device]
-    return lambda params: tuple([params[n] for n in kept])
+    return operator.itemgetter(*kept) if kept else lambda params: ()

@@ -91,15 +91,15 @@ class Executable:
         self.linked, self.printer, self.plan = linked, printer, linked.plan
         self.name = linked.program.entry.name
         self.places: dict[int, int] = {}
-        self._entry: Callable[[int], int]
+        self.entry: Callable[[int], int]
         if printer == "native":
             self.address, self._keep, self.places = compile_native(linked, file)
-            self._entry = _RUN(self.address)
+            self.entry = _RUN(self.address)
         elif printer == "vm":
             address, self._keep, self.places = load_vm(linked, table)
-            self._entry = _RUN(address)
+            self.entry = _RUN(address)
         elif printer == "python":
-            self._entry = load_python(linked, _contexts.__getitem__)
+            self.entry = load_python(linked, _contexts.__getitem__)
         else:
             raise ValueRangeError(f"there is no printer {printer!r}", hint="one of native, vm, python")
         entry = linked.program.entry
@@ -114,9 +114,10 @@ class Executable:
         self._local = threading.local()
         self.cleans_up, self._elsewhere = linked.cleans_up, bool(linked.devices)
         self.trace: list[tuple[str, int, int, int]] = []
-        self._replays: Any = replays_of(linked) if self._elsewhere and printer == "native" else None
-        if self._replays is not None:
-            self._key = key_of(linked.program, linked.devices[0])
+        self.unpack_params = self._pack.unpack_from
+        self.replays: Any = replays_of(linked) if self._elsewhere and printer == "native" else None
+        if self.replays is not None:
+            self.replay_key = key_of(linked.program, linked.devices[0])
 
     @property
     def object_file(self) -> str | None:
@@ -150,7 +151,7 @@ class Executable:
                     len(context.handles) > MAX_HANDLES:
                 context.enter(sizes)
             context.called_python = False
-            if self._entry(context.address) if self._replays is None else self._replayed(context, params):
+            if self.entry(context.address) if self.replays is None else self._replayed(context, params):
                 raise self.failure(context)
             outputs = context.take_outputs() if self.output_count else {}
             return self.results(context), outputs
@@ -163,7 +164,7 @@ class Executable:
     def _replayed(self, context: Context, params: Sequence[int | float]) -> int:
         """The status of a run of a straight Flow on a device, which may be a replay of an earlier one."""
         addresses = tuple([there.address for there in context.elsewhere.values()])
-        return self._replays.run((self._key(params), addresses), lambda: self._entry(context.address))
+        return self.replays.run((self.replay_key(params), addresses), lambda: self.entry(context.address))
 
     def results(self, context: Context) -> tuple[int | float, ...]:
         """What the entry returned in the run of a context, a tuple."""
@@ -251,20 +252,23 @@ class Arenas:
     """The arenas of a thread, one for each depth of runs inside runs; every Executable uses them, each at its time.
 
     touched : (thread, a byte of each page) while a thread touches the newest arena
+    version : another object each time that an arena of another device is another one
     """
-    __slots__ = ("depth", "buffers", "touched", "elsewhere")
+    __slots__ = ("depth", "buffers", "touched", "elsewhere", "version")
 
     def __init__(self) -> None:
         self.depth = -1
         self.touched: tuple[threading.Thread, np.ndarray] | None = None
         self.buffers: list[np.ndarray | None] = [None]
         self.elsewhere: dict[tuple[Device, int], Buffer] = {}          # by device and depth
+        self.version = object()
 
     def on(self, device: Device, nbytes: int) -> Buffer:
         """The Buffer that is the arena of the current depth on another device, grown to nbytes."""
         found = self.elsewhere.get((device, self.depth))
         if found is None or found.nbytes < nbytes + ALIGNMENT or found.driver is not driver_of(device):
             found = self.elsewhere[device, self.depth] = Buffer(device, nbytes + ALIGNMENT)
+            self.version = object()
         return found
 
     def touch(self, nbytes: int) -> None:

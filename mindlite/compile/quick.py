@@ -82,8 +82,8 @@ class _Writer:
         if len(paths) > 1:                                 # none of them is another one
             self.tests.append(f"len({{{', '.join(f'id({path})' for path in paths)}}}) == {len(paths)}")
         self.known = KnownCall(plan, [
-            (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape)
-            for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
+            (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape,
+             spec.device) for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
 
     def name(self, stem: str, value: Any) -> str:
         """A name for a value in the function."""
@@ -147,8 +147,9 @@ class _Writer:
                 return self.leaf(value.argument)
             kind, number = self.plan.results[value.number]
             if kind == "param":
-                made = f"t{value.number}"
-                lines += [f"{made} = new(Tensor)", f"{made}.host_array = o{self.known.order[value.number]}",
+                made, where = f"t{value.number}", self.known.order[value.number]
+                slot = "host_array" if self.known.is_on_host(where) else "away"
+                lines += [f"{made} = new(Tensor)", f"{made}.{slot} = o{where}",
                           f"{made}.tape = {made}.init = {made}._shape = None"]
                 return made
             abstract = self.plan.abstracts[value.number]
@@ -190,14 +191,20 @@ class _Writer:
             raise Unfit("a guard does not hold")
         guards = [(number, self.guard(guard)) for number, guard in enumerate(plan.guards)]
         lines = self.checks(self.tests, guards)
-        if len(kinds()) > 1:
-            lines += [f"if config.device_target != {config.device_target!r}: return refuse(None)"]
+        settings = ("device_target",) if plan.device is None else ("device_target", "device_id")
+        where = settings if len(kinds()) > 1 else ()
+        lines += [f"if config.{name} != {getattr(config, name)!r}: return refuse(None)" for name in where]
         lines += ["if arenas.depth >= 0 or plan.executable is not executable: return refuse(None)"]
-        if known.peak:
-            lines += ["if arenas.buffers[0] is not context.buffer: renew()"]
-        lines += [f"o{n} = empty({self.name('shape', shape)}, {self.name('dtype', dtype)})"
-                  for n, (_, shape, dtype) in enumerate(known.made)]
+        moved = ["arenas.buffers[0] is not context.buffer"] * bool(known.peak) + [
+            "arenas.version is not keep.version"] * known.elsewhere
+        if moved:
+            lines += [f"if {' or '.join(moved)}: renew()"]
         flat = "*args" if self.flat else ", ".join(path for path, _, _ in self.leaves)
+        if known.asks_for_memory:                            # of a device: only for a call that fits
+            lines += [f"if not fits({flat}): return refuse(None)"]
+        lines += [f"o{n} = {self.name('make', known.makers[n])}()" if not known.is_on_host(n) else
+                  f"o{n} = empty({self.name('shape', shape)}, {self.name('dtype', dtype)})"
+                  for n, (_, shape, dtype) in enumerate(known.made)]
         given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(known.made)))])
         lines += [f"status = enter({given})", "if status:", "    if status == -1: return refuse(None)", "    raise failure()"]
         if executable.cleans_up:
@@ -212,16 +219,16 @@ class _Writer:
             """Nothing has run: a guard, or None, does not hold."""
             call.refused = number
             return MISS
-        self.names.update(enter=known.enter, executable=executable, arenas=known.arenas, context=known.context, refuse=refuse,
-                          renew=known.point_into_arena, failure=known.failure, refused_by=refused_by, keep=known,
-                          read=executable.results)
+        self.names.update(enter=known.enter, fits=known.entry.fits, executable=executable, arenas=known.arenas,
+                          context=known.context, refuse=refuse, renew=known.point_into_arena, failure=known.failure,
+                          refused_by=refused_by, keep=known, read=executable.results)
         text = self.define("def call(args):", [*lines, *results, f"return {out}"])
         call = self.names["call"]
-        call.source, call.failure, call.refused, call.short = text, known.failure, None, self.short(guards)
+        call.source, call.failure, call.refused, call.short = text, known.failure, None, self.short(guards, where)
         return call
 
-    def short(self, guards: Sequence[tuple[int, str]]) -> ShortPlan | None:
-        """The same for machine code, a ShortPlan; None where that cannot make the result."""
+    def short(self, guards: Sequence[tuple[int, str]], where: Sequence[str]) -> ShortPlan | None:
+        """The same for machine code, a ShortPlan; None where that cannot make the result. where: settings that must be as now"""
         known, output, count = self.known, self.plan.output, len(self.known.made)
         results = output if type(output) is tuple else (output,)
         if not self.flat or self.executable.cleans_up or len(self.leaves) + count > MAX_ARRAYS or not all(
@@ -236,7 +243,6 @@ class _Writer:
         lines = self.checks([] if self.plain else self.tests, unseen)
         if lines:
             self.define("def holds(*args):", [*lines, "return True"])
-        if len(kinds()) > 1:
-            checks.append((None, (ATTRIBUTE, config, "device_target", config.device_target, None)))
+        checks += [(None, (ATTRIBUTE, config, name, getattr(config, name), None)) for name in where]
         return ShortPlan(known, numbers if type(output) is tuple else numbers[0], checks,
                          self.names.get("holds") if lines else None, self.plain and self.distinct)

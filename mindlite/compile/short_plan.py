@@ -3,9 +3,9 @@
     f(x, y)  ->  for each plan of f for this thread: the test, new arrays, the builtin, new Tensors
 
 A plan holds for one variant, one signature and one thread, as the Python function of quick.py does, which stands beside
-it and does what does not fit. Words of a plan, then three for each new array (dtype, rank, address of the sizes), then the
-numbers of the arrays that are results. Checks lie apart: how many, then the words of each. REFUSED says why the latest call
-did not run: check n (from 1), BY_TEST, or 0 for all else.
+it and does what does not fit. Words of a plan, then three for each new array (dtype, rank, address of the sizes; of a
+device: 0, 0, the function that makes it), then the numbers of the arrays that are results. Checks lie apart: how many, then the
+words of each. REFUSED says why the latest call did not run: check n (from 1), BY_TEST, or 0 for all else.
 """
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from ..common.threads import here
 from ..mindir.syntax import Undefined
 from .known_call import KnownCall
 
-STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, REFUSED, HEAD = range(15)
+(STATE, ENTER, ENTRY, ARENAS, BUFFER, ARGUMENTS, OUTS, CHECKS, TEST, DISTINCT, CALLS, RESULTS, FAILED, REFUSED, FITS,
+ HEAD) = range(16)
 BY_TEST = -1
 MAX_ARRAYS = 24                                  # arguments and results of one call
 ITEM, ATTRIBUTE, CELL, METHOD = range(4)         # kinds of checks
+VALUE = 3                                        # the word of a check with the object
 CHECK = 5                                        # words of a check: kind, owner, name, object, what a method is bound to
 Check = tuple[int, Any, str, Any, Any]           # kind, owner, name, object, what a method is bound to
 ABSENT = object()                                # the object of an ITEM that must not be there
@@ -48,19 +50,24 @@ class ShortPlan:
         entry, made, buffer = known.entry, known.made, known.context.buffer if known.peak else None
         sizes = [np.array(shape or (0,), np.int64) for _, shape, _ in made]
         numbers = results if isinstance(results, tuple) else (results,)
-        outs = [word for (_, shape, dtype), each in zip(made, sizes) for word in (id(dtype), len(shape), each.ctypes.data)]
+        outs = [word for n, ((_, shape, dtype), each) in enumerate(zip(made, sizes)) for word in (
+            (id(dtype), len(shape), each.ctypes.data) if known.is_on_host(n) else (0, 0, id(known.makers[n])))]
+        if known.elsewhere:
+            checks = [(None, (ATTRIBUTE, known.arenas, "version", known.version, None)), *checks]
         looked_at = np.array([len(checks), *[word for _, (kind, owner, name, value, bound) in checks for word in (
             kind, id(owner), id(name), 0 if value is ABSENT else id(value), id(bound))]], np.int64)
         count = len(results) if isinstance(results, tuple) else -1
         self.words = np.array([id(here.state), entry.code_address, entry.plan_address, id(known.arenas), id(buffer), known.count,
-                               len(made), looked_at.ctypes.data, id(test), distinct, 0, count, id(None), 0, *outs, *numbers],
+                               len(made), looked_at.ctypes.data, id(test), distinct, 0, count, id(None), 0,
+                               entry.fit_address if known.asks_for_memory else 0, *outs, *numbers],
                               np.int64)
         if buffer is None:
             self.words[BUFFER] = 0
-        else:
+        if buffer is not None or known.elsewhere:
             known.short = self
         if test is None:
             self.words[TEST] = 0
+        self.known, self.looked_at, self.version = known, looked_at, getattr(known, "version", None)
         self.keep, self.guards = (here.state, known, sizes, checks, looked_at, test), [number for number, _ in checks]
 
     @property
@@ -68,9 +75,12 @@ class ShortPlan:
         """The number of the guard, among those that machine code looks at, by which the latest call did not run, or None."""
         return self.guards[self.words[REFUSED] - 1] if self.words[REFUSED] > 0 else None
 
-    def use_buffer(self, buffer: np.ndarray) -> None:
-        """The context points into another arena."""
-        self.buffer, self.words[BUFFER] = buffer, id(buffer)
+    def use_arenas(self, buffer: np.ndarray, version: object) -> None:
+        """The context points into other arenas: the host's, and those of devices, whose version the first check looks at."""
+        if self.words[BUFFER]:
+            self.buffer, self.words[BUFFER] = buffer, id(buffer)
+        if self.known.elsewhere:
+            self.version, self.looked_at[1 + VALUE] = version, id(version)
 
     def on_failure(self, function: Callable[..., NoReturn]) -> None:
         """function(*args) is called where a run has failed; it raises."""

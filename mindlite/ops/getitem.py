@@ -16,9 +16,9 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, bounds, compare, dim_max, dim_min
-from ..common.errors import ArgumentError, DeviceError, IndexRangeError, ShapeError
+from ..common.errors import ArgumentError, IndexRangeError, ShapeError
 from ..common.records import dataclass
-from ..common.tensor import Tensor, TensorLike, is_shared
+from ..common.tensor import Tensor, TensorLike, is_shared, lies_elsewhere
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode, ValueNode
@@ -452,10 +452,11 @@ def set_in_place(x, index, value):
     if getattr(current_interpreter(), "records", False) or is_shared(x):
         assign(x, setitem(x, index, value))
         return
+    if lies_elsewhere((x, value, *(index if isinstance(index, tuple) else (index,)))):
+        assign(x, setitem(x, index, value))
+        return
     try:
         x.host_array[_plain_index(index)] = value.host_array if isinstance(value, Tensor) else value
-    except DeviceError:                                      # one of them lies elsewhere
-        assign(x, setitem(x, index, value))
     except (IndexError, ValueError, TypeError, OverflowError):
         np.copyto(x.host_array, setitem(x, index, value).host_array)      # raises the error in our words
 

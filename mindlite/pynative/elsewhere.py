@@ -11,7 +11,7 @@ import numpy as np
 from ..common.device import listeners
 from ..common.errors import DeviceError, MindliteError, user_location
 from ..common.recent import Recent
-from ..common.storage import DeviceArray, moved
+from ..common.storage import DeviceArray, ShardedArray, moved
 from ..common.tensor import Parameter, Tensor
 from ..mindir.builder import constant, tensor_type
 from ..mindir.primitive import infer_rule
@@ -23,36 +23,58 @@ _operators = Recent()
 listeners.append(_operators.clear)                           # what drives a device may be gone
 
 
+def has_parts(args):
+    """True if ranks have parts of a Tensor among the arguments."""
+    for a in args:
+        if isinstance(a, Tensor) and type(a.elements) is ShardedArray:
+            return True
+    return False
+
+
 def compute_elsewhere(prim, args, attrs):
     """prim(*args, **attrs), where a Tensor among the arguments lies elsewhere: (its Operation, a Tensor or a tuple of them).
 
     raises : DeviceError for operands on two such devices; what the operator raises
     """
+    key, values = [prim], []                                 # each operator comes this way: few calls of Python
+    stays = False
+    for a in args:
+        value = a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a
+        values.append(value)
+        if type(value) is DeviceArray:
+            key += (value.device.kind, value.device.index, value.dtype, value.shape)
+        elif isinstance(value, np.ndarray):
+            key += (value.dtype, value.shape)
+            stays = stays or isinstance(a, Parameter)
+        else:
+            key += (type(value), repr(value))
+    for name, value in attrs.items():
+        key += (name, type(value), repr(value))
+    if stays:                                                # a Parameter moves there, as in a compiled function, and stays
+        device = device_of(prim, args)
+        for a in args:
+            if isinstance(a, Parameter):
+                a.move_here(device)
+        return compute_elsewhere(prim, args, attrs)
+    key = tuple(key)
+    operation, compiled = _operators.get(key) or _operators.put(
+        key, prepared(prim, device_of(prim, args), values, attrs), MAX_SIGNATURES)
+    results = []
+    for out in compiled.run(values):
+        if isinstance(out, np.ndarray):
+            out = moved(out, compiled.device)
+        results.append(Tensor.of_elements(out) if type(out) is DeviceArray else out)
+    return operation, tuple(results) if operation.several else results[0]
+
+
+def device_of(prim, args):
+    """The device, not the CPU, on which the Tensors among the arguments lie. raises : DeviceError for two of them"""
     devices = dict.fromkeys(a.device_of for a in args if isinstance(a, Tensor) and not a.device_of.is_host)
     if len(devices) > 1:
         names = " and ".join(map(str, devices))
         raise DeviceError(f"{prim.name}: the operands lie on {names}", hint="x.to(device)").at(user_location())
     device, = devices
-    for a in args:
-        if isinstance(a, Parameter):                         # it stays there, as in a compiled function
-            a.move_here(device)
-    values = [a.elements if isinstance(a, Tensor) else np.asarray(a) if isinstance(a, np.generic) else a for a in args]
-    operation, compiled = prepared_for(prim, device, values, attrs)
-    results = [Tensor.of_elements(moved(out, device)) if isinstance(out, (np.ndarray, DeviceArray)) else out
-               for out in compiled.run(values)]
-    return operation, tuple(results) if operation.several else results[0]
-
-
-def prepared_for(prim, device, values, attrs):
-    """(the Operation of an operator, the same compiled) for the types of ndarrays, DeviceArrays and numbers, and a device."""
-    key = [prim, device]
-    for value in values:
-        key += (type(value), *((value.dtype, value.shape) if isinstance(value, (np.ndarray, DeviceArray)) else (repr(value),)))
-    key += [part for name, value in attrs.items() for part in (name, type(value), repr(value))]
-    found = _operators.get(tuple(key))
-    if found is None:
-        found = _operators.put(tuple(key), prepared(prim, device, values, attrs), MAX_SIGNATURES)
-    return found
+    return device
 
 
 def prepared(prim, device, values, attrs):

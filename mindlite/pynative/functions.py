@@ -17,9 +17,10 @@ import numpy as np
 from ..backend import python_entry
 from ..common.config import config
 from ..common.dim import Dim, compare, evaluate, symbols_of
-from ..common.errors import DeviceError, InternalError, MindliteError
+from ..common.errors import InternalError, MindliteError
 from ..common.locks import new_lock
-from ..common.tensor import Tensor
+from ..common.storage import elsewhere
+from ..common.tensor import Tensor, lies_elsewhere
 from ..common.threads import here
 from ..compile.short_plan import MAX_ARRAYS
 from ..infer.bounds import demand_bounds
@@ -108,9 +109,11 @@ def call_and_learn(entry, *given, **named):
 
 def signature_of(given, named):
     """The Signature of a call; None where it can have no plan."""
+    if elsewhere.used and (lies_elsewhere(given) or lies_elsewhere(named.values())):
+        return None
     try:
         return Signature(given, named)
-    except (Unplanned, DeviceError):
+    except Unplanned:
         return None
 
 

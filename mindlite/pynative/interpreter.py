@@ -9,16 +9,16 @@ import functools
 
 import numpy as np
 
-from ..common.errors import DeviceError, MindliteError, Stage, user_location
+from ..common.errors import MindliteError, Stage, user_location
 from ..common.recent import Recent
-from ..common.storage import DeviceArray, ShardedArray
-from ..common.tensor import HOOKS, Parameter, Tensor
+from ..common.storage import DeviceArray, ShardedArray, elsewhere
+from ..common.tensor import HOOKS, Parameter, Tensor, lies_elsewhere
 from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.primitive import eval_rule, infer_rule, set_base_interpreter
 from ..ops.state import assign
 from ..ops.views import WRITE_BACK, written
-from .elsewhere import compute_elsewhere
+from .elsewhere import compute_elsewhere, has_parts
 from .kernels import compute_of
 from .native import learn, offer
 from .operation import Operation
@@ -54,19 +54,18 @@ class PyNative:
     def perform(self, prim, args, attrs):
         """(what `bind` gives, the Operation of the signature; None where the operands lie elsewhere than on the CPU)."""
         count = len(args)
-        try:
-            if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
-                b = args[1]
-                key: tuple
-                a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
-                key = (prim, a.dtype, a.shape, b.dtype, b.shape)
-            elif not attrs and count == 1 and type(args[0]) is Tensor:
-                a, = arrays = [args[0].host_array]
-                key = (prim, a.dtype, a.shape)
-            else:
-                arrays, key = _key_of(prim, args, attrs)
-        except DeviceError:
+        if elsewhere.used and lies_elsewhere(args):
             return self.bind_elsewhere(prim, args, attrs), None
+        if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
+            b = args[1]
+            key: tuple
+            a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
+            key = (prim, a.dtype, a.shape, b.dtype, b.shape)
+        elif not attrs and count == 1 and type(args[0]) is Tensor:
+            a, = arrays = [args[0].host_array]
+            key = (prim, a.dtype, a.shape)
+        else:
+            arrays, key = _key_of(prim, args, attrs)
         try:
             operation = _signatures.get(key)
             if operation is None:
@@ -100,13 +99,14 @@ class PyNative:
 
     def bind_elsewhere(self, prim, args, attrs):
         """`bind`, where an operand lies on another device than the CPU."""
-        sharded = any([isinstance(a, Tensor) and isinstance(a.elements, ShardedArray) for a in args])
+        sharded = elsewhere.sharded and has_parts(args)
         if prim is assign and isinstance(args[0], Tensor):
             self.write_elsewhere(*args)
             written(args[0], self.write_elsewhere)
             return args[0]
         operation, out = (compute_sharded if sharded else compute_elsewhere)(prim, args, attrs)
-        self.entered(operation, args, out)
+        if here.state.tapes:
+            self.entered(operation, args, out)
         if prim in WRITE_BACK and isinstance(args[0], Tensor) and not sharded:
             link(out, args[0], prim, args[1:], attrs)
         return out

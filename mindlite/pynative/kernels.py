@@ -18,6 +18,7 @@ from ..common.config import config
 from ..common.dim import Symbol, evaluate, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
 from ..common.recent import Recent
+from ..common.storage import DeviceArray
 from ..compile.call_plan import CallPlan
 from ..compile.executable import Executable, as_raised
 from ..compile.known_call import KnownCall
@@ -184,7 +185,7 @@ class Compiled:
     None for the CPU"""
 
     def __init__(self, graph, level=None, device=None):
-        self.graph = graph
+        self.graph, self.device = graph, device
         fused = PIPELINE.run(graph, Wanted(level or config.jit_level, device=device), (DERIVED, SIMPLIFIED), EAGER)
         self.lowered = lower(fused, device=device)
         self.executable = Executable(self.lowered.program)
@@ -199,7 +200,7 @@ class Compiled:
         self.can_be_known = not self.plan.why_not_known() and all(kind == "param" for kind, _ in self.plan.results)
 
     def run(self, arrays):
-        """The outputs, a list of ndarrays and numbers, for ndarrays and numbers."""
+        """The outputs, a list of ndarrays, DeviceArrays and numbers, for such."""
         try:
             return self.run_now(arrays)
         except Exception as error:
@@ -235,7 +236,8 @@ class _KnownCalls(threading.local):
         if (not sizes or sizes in self.seen) and len(self.calls) < MAX_KNOWN:
             env = dict(zip(compiled.plan.symbols, sizes))
             self.calls[sizes] = KnownCall(compiled.plan, [
-                (python_entry.ARRAY, np.ndarray, a.dtype.numpy, tuple([evaluate(size, env) for size in a.shape]))
+                (python_entry.ARRAY, np.ndarray if a.device is None else DeviceArray, a.dtype.numpy,
+                 tuple([evaluate(size, env) for size in a.shape]), a.device)
                 for a in compiled.inputs], sizes)
         elif len(self.seen) < MAX_SEEN:
             self.seen.add(sizes)

@@ -95,7 +95,7 @@ def install():
     if not new_array:
         return None
     slots = [layouts.slots_of(*each) for each in (
-        (Tensor, ("host_array", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
+        (Tensor, ("host_array", "away", "tape", "init", "_shape")), (ThreadState, ("interpreters", "tapes")),
         (Tape, ("entries", "count", "named", "used")), (Entry, Entry.__slots__),
         (Primitive, ("native", "plans")), (Planned, ("plans",)),
         (Arenas, Arenas.__slots__), (short_plan.HasPlans, ("plans",)))]
@@ -103,7 +103,8 @@ def install():
         return None
     tensor, thread, tape, entry, native, function, arenas, plans = slots
     constants = {
-        **constants, "ARRAY": tensor["host_array"], "TAPE": tensor["tape"], "INIT": tensor["init"], "SHAPE": tensor["_shape"],
+        **constants, "ARRAY": tensor["host_array"], "AWAY": tensor["away"], "TAPE": tensor["tape"],
+        "INIT": tensor["init"], "SHAPE": tensor["_shape"],
         "INTERPRETERS": thread["interpreters"], "TAPES": thread["tapes"], "ENTRIES": tape["entries"],
         "COUNT": tape["count"], "NAMED": tape["named"], "USED": tape["used"], "NATIVE": native["native"],
         "PLANS_OF": native["plans"], "PLANS_OF_FUNCTION": function["plans"],
@@ -116,7 +117,7 @@ def install():
         "PLAN_LIST": plans["plans"],
         **{f"PLAN_{name}": 8 * getattr(short_plan, name) for name in (
             "ENTER", "ENTRY", "ARENAS", "BUFFER", "ARGUMENTS", "OUTS", "CHECKS", "TEST", "DISTINCT", "CALLS", "RESULTS", "FAILED",
-            "REFUSED", "HEAD")}, "BY_TEST": short_plan.BY_TEST,
+            "REFUSED", "FITS", "HEAD")}, "BY_TEST": short_plan.BY_TEST,
         **{f"OPLAN_{name}": 8 * i for i, name in enumerate(OPLAN)}, **FORMS,
         "CHECK": 8 * short_plan.CHECK, "CHECK_ITEM": short_plan.ITEM, "CHECK_CELL": short_plan.CELL,
         "CHECK_METHOD": short_plan.METHOD}

@@ -12,7 +12,10 @@ def _new_results(plan, outs, arrays):
     word = plan + at.PLAN_HEAD
     i = 0
     while i < outs:
-        array = _new_array(load(word), load(word, 8), load(word, 16))
+        if load(word) == 0:                                  # of a device, which Python asks for memory
+            array = api.PyObject_VectorcallDict(load(word, 16), arrays, 0, 0)
+        else:
+            array = _new_array(load(word), load(word, 8), load(word, 16))
         if array == 0:
             return i
         store(arrays + (arguments + i) * 8, 0, array)
@@ -95,6 +98,10 @@ def _call_by_plan(plan, args):
         api.Py_DecRef(holds)
         if holds != this.TRUE:
             store(plan, at.PLAN_REFUSED, at.BY_TEST)
+            return 0
+    fits = load(plan, at.PLAN_FITS)
+    if fits != 0:                                            # before a device is asked for memory
+        if call(fits, load(plan, at.PLAN_ENTRY), arrays, arguments) != 0:
             return 0
     made = _new_results(plan, outs, arrays)
     status = -1

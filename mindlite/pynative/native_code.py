@@ -159,13 +159,16 @@ def _plan_of(operator, row, numbered, x, y):
 
 
 def _wrapped(array):
-    """A new Tensor around an ndarray, which it takes over."""
+    """A new Tensor around an ndarray or DeviceArray, which it takes over."""
     made = api.PyType_GenericAlloc(this.TENSOR, 0)
     if made == 0:
         api.Py_DecRef(array)
         return 0
     none = this.NONE
-    store(made, at.ARRAY, array)
+    if load(array, at.TYPE) == this.NDARRAY:
+        store(made, at.ARRAY, array)
+    else:
+        store(made, at.AWAY, array)
     store(made, at.TAPE, none)
     store(made, at.INIT, none)
     store(made, at.SHAPE, none)

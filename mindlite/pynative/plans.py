@@ -19,7 +19,8 @@ from ..backend import python_entry
 from ..common import dtype as dt
 from ..common.config import config
 from ..common.locks import new_lock
-from ..common.tensor import Parameter, Tensor
+from ..common.storage import elsewhere
+from ..common.tensor import Parameter, Tensor, lies_elsewhere
 from ..common.threads import here
 from ..compile.known_call import KnownCall
 from ..compile.short_plan import MAX_ARRAYS, ShortPlan
@@ -103,7 +104,7 @@ def call_and_learn(prim, *args, **attrs):
                 learn(operation, given, named, args, attrs)
             except Unplanned:
                 operation.plans = TRIES
-    else:
+    elif elsewhere.sharded:
         sharded.remember(prim, given, named, args, attrs)
     return out
 
@@ -139,7 +140,7 @@ class Signature:
     def enter(self, value):
         """A value that is no tuple or list."""
         if isinstance(value, Tensor):
-            if type(value) not in (Tensor, Parameter) or type(value.host_array) is not np.ndarray:
+            if type(value) not in (Tensor, Parameter) or lies_elsewhere((value,)) or type(value.host_array) is not np.ndarray:
                 raise Unplanned("a Tensor of another class or device")
             array = value.host_array
             self.tensors.append(value)
@@ -342,7 +343,7 @@ def compiled_of(operation):
 def kernel_of(operation, compiled, args):
     """The OperatorKernel of a compiled operator for Tensors like these; None where it is no run of kernels."""
     outs = [step for step in compiled.plan.steps if step[0] == "out"]
-    if not compiled.can_be_known or compiled.executable.cleans_up or len(outs) != len(operation.outs) or \
+    if not compiled.can_be_known or compiled.device or compiled.executable.cleans_up or len(outs) != len(operation.outs) or \
             not 0 < len(args) + len(outs) <= MAX_ARRAYS:
         return None
     return OperatorKernel(operation, compiled, args)
@@ -354,7 +355,7 @@ class OperatorKernel:
     def __init__(self, operation, compiled, args):
         self.state, self.compiled = here.state, compiled
         self.known = KnownCall(compiled.plan, [
-            (python_entry.TENSOR, type(a), a.host_array.dtype, a.host_array.shape) for a in args], ())
+            (python_entry.TENSOR, type(a), a.host_array.dtype, a.host_array.shape, None) for a in args], ())
         order = tuple(self.known.order)
         self.plan = ShortPlan(self.known, order if operation.several else order[0], (), None, False)
         self.plan.on_failure(self.fail)

@@ -492,7 +492,7 @@ def test_a_compiled_graph_of_open_sizes_gives_the_same_by_its_plan_and_by_a_know
     for rows, columns in [(2, 3), (0, 4), (1, 1), (5, 2), (3, 0), *rng.integers(0, 9, (4, 2)).tolist()]:
         x, y = (rng.normal(size=shape).astype(np.float32) for shape in ((rows, columns), (columns,)))
         by_plan = run_graph(compiled.plan, [x, y])
-        known = KnownCall(compiled.plan, [(python_entry.ARRAY, np.ndarray, a.dtype, a.shape) for a in (x, y)],
+        known = KnownCall(compiled.plan, [(python_entry.ARRAY, np.ndarray, a.dtype, a.shape, None) for a in (x, y)],
                           compiled.plan.sizes([x, y]))
         for made in (known.run([x, y]), compiled.run([x, y]), compiled.run([x, y])):
             assert [(a.shape, a.tobytes()) for a in made] == [(a.shape, a.tobytes()) for a in by_plan]

@@ -38,6 +38,7 @@ RELEASE_THRESHOLD, RESERVED, MOST_RESERVED = 4, 5, 6        # numbers of a pool'
 LARGEST = 10                                                # storages that an error for memory names
 BLOCKS_OF_A_PROCESSOR = 8                                   # 256 threads each: as many as a multiprocessor holds at a time
 WORK_OF_A_THREAD = 8                                        # operations that are worth a thread
+_ref = ctypes.byref
 _I, _L, _P = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.c_int64)
 
@@ -234,28 +235,35 @@ class Driver:
 
     def current(self, index: int) -> _Gpu:
         """A device, whose context is that of this thread from now on."""
-        gpu = self.gpu(index)
-        self.call("cuCtxSetCurrent", gpu.context)
+        gpu = self.gpus.get(index) or self.gpu(index)
+        status = self.functions["cuCtxSetCurrent"](gpu.context)
+        if status:
+            raise self.error(status, "cuCtxSetCurrent")
         return gpu
 
     # -- memory
 
     def allocate(self, index: int, nbytes: int) -> int:
         """The address of new memory, from the pool of the device's stream. raises : MemoryError"""
-        gpu = self.current(index)
-        try:
-            address = self.asked("cuMemAllocAsync", _L(), max(nbytes, 1), gpu.stream).value
-        except MemoryError:
-            free, total = _L(), _L()
-            self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-            raise MemoryError(f"{KIND}:{index} has no {nbytes / 2**20:.1f} MiB left: {gpu.live / 2**20:.1f} MiB are in use by "
-                              f"this process, {free.value / 2**20:.1f} of {total.value / 2**20:.1f} MiB are free"
-                              f"{self.largest(index)}") from None
+        gpu, out, call = self.gpus.get(index) or self.gpu(index), _L(), self.functions     # each result comes this way: one call
+        status = call["cuCtxSetCurrent"](gpu.context) or call["cuMemAllocAsync"](_ref(out), nbytes or 1, gpu.stream)
+        if status:
+            raise self._no_memory(gpu, nbytes) if status == OUT_OF_MEMORY else self.error(status, "cuMemAllocAsync")
+        address = out.value
         with self.lock:
             gpu.sizes[address] = nbytes
             gpu.live += nbytes
-            gpu.most = max(gpu.most, gpu.live)
+            if gpu.live > gpu.most:
+                gpu.most = gpu.live
         return address
+
+    def _no_memory(self, gpu: _Gpu, nbytes: int) -> MemoryError:
+        """The error of an allocation that the device has no room for."""
+        free, total = _L(), _L()
+        self.call("cuMemGetInfo_v2", _ref(free), _ref(total))
+        return MemoryError(f"{KIND}:{gpu.index} has no {nbytes / 2**20:.1f} MiB left: {gpu.live / 2**20:.1f} MiB are in use by "
+                           f"this process, {free.value / 2**20:.1f} of {total.value / 2**20:.1f} MiB are free"
+                           f"{self.largest(gpu.index)}")
 
     def largest(self, index: int) -> str:
         """The largest storages, for an error: their sizes, and what lies there."""
@@ -275,10 +283,12 @@ class Driver:
         """Give memory back, behind the work that was asked for; when the process ends it goes by itself."""
         if self.ended:
             return
-        gpu = self.current(index)
+        gpu, call = self.gpus.get(index) or self.gpu(index), self.functions
         with self.lock:
             gpu.live -= gpu.sizes.pop(address)
-        self.call("cuMemFreeAsync", address, gpu.stream)
+        status = call["cuCtxSetCurrent"](gpu.context) or call["cuMemFreeAsync"](address, gpu.stream)
+        if status:
+            raise self.error(status, "cuMemFreeAsync")
 
     def copy(self, to: Device, target: int, source: Device, start: int, nbytes: int) -> None:
         """Copy; to the CPU it waits."""

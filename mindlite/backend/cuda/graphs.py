@@ -31,7 +31,7 @@ class Replays:
     """The runs of one Flow of fixed sizes on one device. graphs: {key: handle}; captures, replays: how many there were"""
 
     def __init__(self, driver: Any, index: int) -> None:
-        self.driver, self.gpu = driver, driver.gpu(index)
+        self.driver, self.gpu, self.launch = driver, driver.gpu(index), driver.functions["cuGraphLaunch"]
         self.graphs: dict[Any, int] = {}
         self.sizes: list[int] | None = None                  # bytes of what comes from the CPU, in order
         self.rooms: list[int] = []
@@ -46,8 +46,9 @@ class Replays:
         with self.gpu.lock:
             if self.sizes is None:
                 return self._first(call)
-            if key in self.graphs:
-                return self._replay(self.graphs[key], call)
+            graph = self.graphs.get(key)
+            if graph is not None:
+                return self._replay(graph, call)
             if self.captures >= TRIES and self.captures > self.replays:
                 self.given_up = True
                 return call()
@@ -71,10 +72,17 @@ class Replays:
         return status
 
     def _replay(self, graph: int, call: Callable[[], int]) -> int:
-        status = self._in_mode(REPLAYED, call)
+        gpu = self.gpu
+        self.at, gpu.table[4], gpu.replays = 0, REPLAYED, self          # `_in_mode`, written out
+        try:
+            status = call()
+        finally:
+            gpu.table[4], gpu.replays = AS_IT_IS, None
         if status == 0:
             self.replays += 1
-            self.driver.call("cuGraphLaunch", graph, self.gpu.stream)
+            launched = self.launch(graph, gpu.stream)
+            if launched:
+                raise self.driver.error(launched, "cuGraphLaunch")
         return status
 
     def _capture(self, key: Any, call: Callable[[], int]) -> int:
