@@ -2,8 +2,9 @@
 
     python bench/simulated.py [--picture docs/simulated.svg] [--all]        --all: the largest models too, some minutes
 
-Published: Narayanan et al. 2021, table 1 and section 5.1 (A100, micro-batches of one are assumed); OneFlow's DLPerf reports of
-2020 (ResNet-50, float32, 128 images a device) and 2021 (GPT, 16 layers of width 1536), V100.
+Published: Narayanan et al. 2021, table 1 (A100; micro-batches and interleaving are those of Megatron-LM's examples/sc21); 175B:
+Megatron-LM's README; OneFlow's DLPerf reports of 2020 (ResNet-50, float32, 128 images a device) and 2021 (GPT, 16 layers of width
+1536), V100.
 """
 import argparse
 import pathlib
@@ -12,12 +13,13 @@ from xml.sax.saxutils import escape
 from mindlite.parallel.cluster import DGX1, SELENE
 from mindlite.parallel.forecast import Transformer, data_parallel, gpt, resnet50_buckets
 
-MEGATRON = (("1.7B", 24, 2304, 24, 1, 1, 32, 512, 137), ("3.6B", 30, 3072, 32, 2, 1, 64, 512, 138),
-            ("7.5B", 36, 4096, 32, 4, 1, 128, 512, 142), ("18.4B", 40, 6144, 48, 8, 1, 256, 1024, 135),
-            ("39.1B", 48, 8192, 64, 8, 2, 512, 1536, 138), ("76.1B", 60, 10240, 80, 8, 4, 1024, 1792, 140),
-            ("175B", 96, 12288, 96, 8, 8, 1024, 1536, 140), ("145.6B", 80, 12288, 96, 8, 8, 1536, 2304, 148),
-            ("310.1B", 96, 16384, 128, 8, 16, 1920, 2160, 155), ("529.6B", 105, 20480, 128, 8, 35, 2520, 2520, 163),
-            ("1008B", 128, 25600, 160, 8, 64, 3072, 3072, 163))
+# layers, width, heads, tensor, stages, devices, batch, micro-batch, pieces of a stage; TFLOP/s of a device
+MEGATRON = (("1.7B", 24, 2304, 24, 1, 1, 32, 512, 16, 1, 137), ("3.6B", 30, 3072, 32, 2, 1, 64, 512, 16, 1, 138),
+            ("7.5B", 36, 4096, 32, 4, 1, 128, 512, 16, 1, 142), ("18.4B", 40, 6144, 48, 8, 1, 256, 1024, 8, 1, 135),
+            ("39.1B", 48, 8192, 64, 8, 2, 512, 1536, 4, 1, 138), ("76.1B", 60, 10240, 80, 8, 4, 1024, 1792, 2, 3, 140),
+            ("175B", 96, 12288, 96, 8, 16, 1024, 1536, 1, 1, 138), ("145.6B", 80, 12288, 96, 8, 8, 1536, 2304, 2, 2, 148),
+            ("310.1B", 96, 16384, 128, 8, 16, 1920, 2160, 1, 2, 155), ("529.6B", 105, 20480, 128, 8, 35, 2520, 2520, 1, 3, 163),
+            ("1008B", 128, 25600, 160, 8, 64, 3072, 3072, 1, 1, 163))
 LARGE = 2000                                     # devices of a row that --all runs
 ONE_IMAGE_RATE = 384.85                          # images a second of one V100
 ONEFLOW = ((8, 2969.45), (16, 5906.55), (32, 11711.18))
@@ -29,8 +31,9 @@ COUNTS = (8, 64, 512, 1024, 2048, 4096)
 
 def megatron(whole):
     """[(name, devices, simulated TFLOP/s, published)]"""
-    return [(name, devices, gpt(Transformer(*sizes), SELENE, devices, tensor, stages, batch).rate / 1e12, published)
-            for name, *sizes, tensor, stages, devices, batch, published in MEGATRON if whole or devices < LARGE]
+    return [(name, devices, gpt(Transformer(*sizes), SELENE, devices, tensor, stages, *batch).rate / 1e12, published)
+            for name, *sizes, tensor, stages, devices, a, b, c, published in MEGATRON if whole or devices < LARGE
+            for batch in [(a, b, c)]]
 
 
 def oneflow():

@@ -5,8 +5,9 @@
 Lowering a function orders its kernels one after the other; what is loaded in the end is waited for. From so much text on
 that it pays (PAYS), `config.compile_workers` processes take orders from the front of the queue; who needs an order that
 nobody has begun compiles it itself. So this process never waits for more than one compilation, every order is made whatever
-becomes of a worker, and a function of two or three kernels starts none. A worker runs `object_code.py` only, which imports
-llvmlite but not mindlite, never the caller's main module, and ends when there was nothing to do for a second, or with us.
+becomes of a worker (one that does not answer for PATIENCE is not waited for), and a function of two or three kernels starts
+none. A worker runs `object_code.py` only, which imports llvmlite but not mindlite, never the caller's main module, and ends
+when there was nothing to do for a second, or with us.
 """
 import collections
 import json
@@ -21,6 +22,7 @@ from ..common.lazy import LazyModule
 
 PAYS = 12000                     # characters of text in waiting orders: some tenths of a second of work
 IDLE = 1.0                       # seconds without an order after which a worker ends
+PATIENCE = 10.0                  # seconds after which an order that somebody has begun is made by who needs it
 object_code, subprocess = LazyModule("mindlite.backend.object_code"), LazyModule("subprocess")
 _queue: collections.deque = collections.deque()
 _changed = threading.Condition()
@@ -56,10 +58,11 @@ class Order:
                 order = self if self in _queue else _queue[-1] if _queue else None
                 if order is not None:
                     _queue.remove(order)
-            if order is None:
-                self.done.wait()
-            else:
+            if order is not None:
                 order.make()
+            elif not self.done.wait(PATIENCE):               # a worker hangs, or is very slow
+                emit("compile_worker_late", seconds=PATIENCE)
+                self.make()
         if self.answer is None and self.error is None:   # a worker has failed
             self.make()
         if self.error is not None:

@@ -83,9 +83,10 @@ class Cluster:
         return total
 
 
-A100 = Device("A100 SXM 80 GB", 312e12, 267.9e12, 2.0e12, 108,
-              "NVIDIA's data sheet (peak, memory, multiprocessors); stas00/ml-engineering, compute/accelerator, the best "
-              "bfloat16 product measured with CUDA 12.1")
+A100 = Device("A100 SXM 80 GB", 312e12, 267.9e12, 1.8e12, 108,
+              "NVIDIA's data sheet (peak, multiprocessors); stas00/ml-engineering, compute/accelerator: the best bfloat16 product"
+              " with CUDA 12.1; forums.developer.nvidia.com, thread 339083: reads measured with Nsight Compute, 88 % of "
+              "the data sheet's 2.04 TB/s")
 V100 = Device("V100 SXM2 16 GB", 125e12, 125e12, 0.9e12, 80, "NVIDIA's data sheet")
 SELENE = Cluster(A100, 8, Link(5e-6, 200e9), Link(10e-6, 25e9),
                  "NVLink: 200 GB/s of bus bandwidth of all_reduce on eight A100 SXM4 80 GB (NVIDIA/nccl-tests, issue 149); eight "

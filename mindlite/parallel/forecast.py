@@ -8,10 +8,11 @@ replicas, with their registers and credits. Here its actors have seconds (arithm
 registers bytes. A stage is a group of `tensor` devices that do the same thing at the same time; each replica of each stage is
 simulated.
 
-Assumed, beside what the Cluster says: half precision (2 bytes), gradients that are summed in 4 bytes behind the last backward, as
-Megatron does, an optimiser that reads and writes 30 bytes for each of its weights, activations that are computed twice.
+Assumed, beside what the Cluster says: half precision (2 bytes), activations that are computed twice, gradients that are summed
+in 4 bytes behind the last backward. Bytes that elementwise operators move are counted from Megatron-LM's operators of that time,
+one by one: each reads its operands from memory and writes its result there.
 
-Source: Narayanan et al. 2021 (Megatron-LM), section 3 and appendix; Shoeybi et al. 2019, section 3.
+Source: Narayanan et al. 2021 (Megatron-LM), section 3 and appendix; Shoeybi et al. 2019, section 3; Megatron-LM, version 2.5.
 """
 import json
 import math
@@ -21,7 +22,10 @@ from ..common.records import dataclass
 from .actors import Actor, ActorPlan, Register, Simulation, pipeline
 from .cluster import Cluster
 
-HALF, SINGLE, OF_OPTIMISER = 2, 4, 30            # bytes of an activation, of a gradient, that an update moves for each weight
+HALF, SINGLE = 2, 4                              # bytes of an activation, of a gradient
+OF_SUM = HALF + 2 * SINGLE                       # for each weight: the gradient of a micro-batch is added to a sum
+OF_UPDATE = 66                                   # for each weight: mean 8, unscale 8, norm 4, clip 8, Adam 28, copy 6, zero 4
+OF_LOSS = 38, 14                                 # for each logit: cast 6, max 4, minus 8, exp 8, sum 4, over 8; times 8, cast 6
 
 
 @dataclass(frozen=True)
@@ -50,19 +54,22 @@ class Transformer:
         heads, width = self.heads // tensor, self.hidden // self.heads
         multiplied = cluster.products([(rows, h, 3 * h // tensor), (s, width, s, micro * heads), (s, s, width, micro * heads),
                                        (rows, h // tensor, h), (rows, h, 4 * h // tensor), (rows, 4 * h // tensor, h)])
-        norms = 2 * 2 * HALF * rows * h                                      # two, each read and written
-        residuals = 2 * (3 * HALF + 1) * rows * h                            # two: bias, dropout with its mask, sum
-        scores = (4 * HALF + 1) * micro * heads * s * s                      # softmax; dropout with its mask
-        bent = 2 * HALF * rows * 4 * h / tensor
-        moved = (norms + residuals + scores + bent) / cluster.device.memory
+        wide, inner = rows * h, rows * h / tensor                            # numbers of an activation, whole and split
+        scores = micro * heads * s * s
+        # norms; bias, dropout with its mask and sum; softmax and dropout; GELU; bias of query, key, value, heads side by side
+        ahead = 4 * HALF * wide + 2 * (3 * HALF + 1) * wide + (4 * HALF + 1) * scores + (8 + 8) * HALF * inner
+        # norms and their weights; dropout, biases, sums; softmax and dropout; GELU and its bias; heads and theirs
+        back = 10 * HALF * wide + 2 * (6 * HALF + 1) * wide + (5 * HALF + 1) * scores + (16 + 11) * HALF * inner
         summed = 2 * cluster.all_reduce(HALF * rows * h, range(tensor)) if tensor > 1 else 0.0
-        forward = multiplied + moved + summed
-        return forward, 2 * multiplied + 2 * moved + summed + forward
+        forward = multiplied + ahead / cluster.device.memory + summed
+        return forward, 2 * multiplied + back / cluster.device.memory + summed + forward
 
-    def head(self, cluster: Cluster, tensor: int, micro: int) -> float:
-        """Seconds of the logits of the last stage, forward; backward takes twice as long."""
+    def head(self, cluster: Cluster, tensor: int, micro: int) -> tuple[float, float]:
+        """Seconds of the logits and the loss of the last stage, (forward, backward)."""
         rows, words = micro * self.length, self.words // tensor
-        return cluster.products([(rows, self.hidden, words)]) + 3 * SINGLE * rows * words / cluster.device.memory
+        multiplied = cluster.products([(rows, self.hidden, words)])
+        forward, backward = [nbytes * rows * words / cluster.device.memory for nbytes in OF_LOSS]
+        return multiplied + forward, 2 * multiplied + backward
 
 
 @dataclass(frozen=True)
@@ -99,15 +106,16 @@ def gpt(model: Transformer, cluster: Cluster, devices: int, tensor: int, stages:
                               f"go into {tensor} x {stages} x {chunks} parts and micro-batches of {micro}")
     per_chunk, count = model.layers // (stages * chunks), batch // (replicas * micro)
     ahead, back = [per_chunk * seconds for seconds in model.layer(cluster, tensor, micro)]
-    last = model.head(cluster, tensor, micro)
-    forward = [ahead + (last if k == stages * chunks - 1 else 0.0) for k in range(stages * chunks)]
-    backward = [back + (2 * last if k == stages * chunks - 1 else 0.0) for k in range(stages * chunks)]
     held = model.weights / (tensor * stages)
+    back += OF_SUM * held / chunks / cluster.device.memory
+    last, lost = model.head(cluster, tensor, micro)
+    forward = [ahead + (last if k == stages * chunks - 1 else 0.0) for k in range(stages * chunks)]
+    backward = [back + (lost if k == stages * chunks - 1 else 0.0) for k in range(stages * chunks)]
     places = [stage * replicas * tensor for stage in range(stages)]
     members = [[place + replica * tensor for replica in range(replicas)] for place in places]
     summed = max(cluster.all_reduce(SINGLE * held, member) for member in members)
     plan = pipeline(stages, count, forward=forward, backward=backward, replicas=replicas, chunks=chunks,
-                    reduce=summed + OF_OPTIMISER * held / cluster.device.memory,
+                    reduce=summed + OF_UPDATE * held / cluster.device.memory,
                     nbytes=math.ceil(HALF * micro * model.length * model.hidden / tensor))
     found = plan.simulate(lambda a, b, nbytes: cluster.link(a * tensor, b * tensor).seconds(nbytes))
     rate = model.flops(batch) / found.seconds / devices

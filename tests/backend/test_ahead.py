@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -95,6 +96,18 @@ def test_a_worker_that_ends_leaves_its_orders_to_this_process(monkeypatch, tmp_p
     monkeypatch.setattr(object_code, "__file__", str(path))
     orders = [Order({"text": text(n, PADDING)}) for n in range(3)]
     assert [value(o, 1) for o in orders] == [1, 2, 3]
+
+
+def test_a_worker_that_does_not_answer_is_not_waited_for(monkeypatch, tmp_path):
+    path = tmp_path / "silent.py"
+    path.write_text(f"import os, sys, time\nwhile not os.path.exists({str(tmp_path / 'end')!r}):\n    time.sleep(0.01)")
+    monkeypatch.setattr(object_code, "__file__", str(path))
+    monkeypatch.setattr(ahead, "PATIENCE", 0.05)
+    order = Order({"text": text(6, PADDING)})
+    while order in ahead._queue:                                 # until the worker has begun it
+        time.sleep(0.01)
+    assert value(order, 1) == 7
+    (tmp_path / "end").touch()
 
 
 def test_where_no_process_is_to_be_had_this_one_compiles(monkeypatch):
