@@ -71,8 +71,8 @@ SWITCHES = (
            "let machine code read Python objects: eager operators and compiled calls run below Python; 0: plain Python, "
            "same results", at_import=True),
     Switch("freeze", True, "MINDLITE_FREEZE", _flag,
-           "collections of Python's oldest garbage walk past what lived at import, but for one a minute and those that the "
-           "program asks for (common/garbage.py); 0: the collector is left as it is", at_import=True),
+           "garbage collections walk past what lived at import, but for `gc.collect()` and one a minute behind a gradient "
+           "(common/garbage.py); 0: the collector is left as it is", at_import=True),
     Switch("ranks_timeout", 300.0, "MINDLITE_RANKS_TIMEOUT", float,
            "seconds after which a rank that waits for another gives up, and all ranks end"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),

@@ -1,30 +1,31 @@
 """Complete garbage collections are seldom: each one stops the program while it walks over all objects.
 
 CPython walks over its oldest objects whenever a quarter as many new ones have survived, as tapes of an eager loop do. What
-mindlite and the program hold at import is therefore frozen (`gc.freeze`): such a collection walks past it. A callback of the
-collector keeps that from hiding garbage. These collections are complete, with what is
-frozen, and what lives is frozen again behind them:
+mindlite and the program hold at import is therefore frozen (`gc.freeze`): such a collection walks past it. Two places keep that
+from hiding garbage. They collect everything, with what is frozen, and freeze again what lives behind it:
 
-    gc.collect() of the program                     always
-    a collection of the oldest objects by itself    once in EVERY seconds, where no tape records in this thread
+    gc.collect() of the program           always: `collect` below takes its place
+    the end of a thread's outermost tape  once in EVERY seconds
+
+Nothing of mindlite is in `gc.callbacks`. Python code there takes the signals that came during a collection or before it, and
+CPython ignores what their handlers raise: a Ctrl-C would be lost.
 
 Source: CPython's developer guide, "Garbage collector design" (generations), and the documentation of `gc.callbacks`.
 """
 from __future__ import annotations
 
 import gc
+import math
 import time
-
-from .threads import here
 
 EVERY = 60.0                                     # seconds between two complete collections that nobody asked for
 
 
 class Frozen:
-    """What the callback knows. count: how many objects were frozen last; since: when; walks: this collection is complete"""
+    """What is walked past. count: how many objects were frozen last; since: when; plain: `gc.collect` as it was before"""
 
     def __init__(self) -> None:
-        self.count, self.since, self.walks = 0, 0.0, False
+        self.count, self.since, self.plain = 0, math.inf, gc.collect
 
     def freeze(self) -> None:
         """What lives is walked past from now on."""
@@ -35,32 +36,36 @@ class Frozen:
         """False where the program has frozen more objects, or has taken it back: then it decides."""
         return 0 < gc.get_freeze_count() <= self.count
 
-    def __call__(self, phase: str, info: dict) -> None:
-        """A collection begins or has ended (gc.callbacks)."""
-        if info["generation"] != 2:
-            return
-        if phase == "start":
-            self.walks = is_due(self.since) and self.is_ours()
-            if self.walks:
-                gc.unfreeze()
-        elif self.walks:
-            self.walks = False
-            self.freeze()
-
-
-def is_due(since: float) -> bool:
-    """True if the collection of the oldest objects that begins is to be complete. since: when the last one was"""
-    counts, limits = gc.get_count(), gc.get_threshold()
-    by_itself = limits[0] > 0 and counts[0] > limits[0] and counts[2] > limits[2]
-    return not by_itself or not here.state.tapes and time.monotonic() - since >= EVERY
-
 
 frozen = Frozen()
+
+
+def collect(generation: int = 2) -> int:
+    """Run the garbage collector; a complete collection looks at what mindlite has frozen, too.
+
+    generation : 0, 1 or 2 (all), as of `gc.collect`
+    returns    : how many unreachable objects were found
+    raises     : ValueError where there is no such generation
+    """
+    if generation != 2 or not frozen.is_ours():
+        return frozen.plain(generation)
+    gc.unfreeze()
+    try:
+        return frozen.plain(generation)
+    finally:
+        frozen.freeze()
+
+
+def collect_seldom() -> None:
+    """The outermost tape of a thread has ended: a complete collection, if the last one was EVERY seconds ago."""
+    if time.monotonic() - frozen.since >= EVERY:
+        frozen.since = math.inf                  # until something is frozen again; never, where the program decides
+        collect()
 
 
 def freeze() -> None:
     """From now on complete collections are seldom. What is garbage already is collected first."""
     gc.collect()
     frozen.freeze()
-    if frozen not in gc.callbacks:
-        gc.callbacks.append(frozen)
+    if gc.collect is not collect:
+        frozen.plain, gc.collect = gc.collect, collect

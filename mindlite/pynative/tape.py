@@ -12,6 +12,7 @@ only what the operator's backward graph reads. Each thread has tapes of its own.
 import contextlib
 import weakref
 
+from ..common.garbage import collect_seldom
 from ..common.locks import new_lock
 from ..common.storage import DeviceArray, copied, is_view, part_here
 from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
@@ -163,6 +164,8 @@ def recording(tape):
         yield tape
     finally:
         here.state.tapes = before
+        if not before:
+            collect_seldom()
 
 
 @contextlib.contextmanager

@@ -43,7 +43,7 @@ assert gc.get_freeze_count() > 10 * len(gc.get_objects())        # what lives is
 """)
 
 
-def test_without_being_asked_a_complete_collection_comes_once_in_a_while_outside_of_gradients():
+def test_without_being_asked_a_complete_collection_comes_once_in_a_while_behind_gradients():
     run("""
 node = cycle()
 from mindlite import Tensor, grad, ops
@@ -51,16 +51,66 @@ from mindlite.common import garbage
 seen = weakref.ref(node)
 del node
 gc.set_threshold(50, 2, 2)
-def work(*x):
+def work(x):
     kept = [[i] for i in range(20000)]
-    return ops.sum(x[0] * x[0]) if x else None
-work()
+    found.append(seen() is None)
+    return ops.sum(x * x)
+found = []
+grad(work)(Tensor([1.0]))
 assert seen() is not None                                        # a minute has not passed
 garbage.EVERY = 0.0
-grad(work)(Tensor([1.0]))
-assert seen() is not None                                        # a tape recorded
-work()
-assert seen() is None
+grad(lambda x: grad(work)(x).sum())(Tensor([1.0]))
+assert found == [False, False] and seen() is None                # the inner tape ends while the outer one records
+assert gc.get_freeze_count() > 10 * len(gc.get_objects())
+""")
+
+
+INTERRUPT = """
+import json, signal, time
+from mindlite import Tensor, nn, ops
+class Interrupt(Exception):
+    pass
+def interrupted(number, frame):
+    raise Interrupt
+signal.signal(signal.SIGALRM, interrupted)
+def is_interrupted(work):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        work()
+        time.sleep(5)                                            # ends at once if the exception is yet to come
+    except Interrupt:
+        return True
+"""
+
+
+def test_an_interrupt_during_a_collection_is_not_lost():
+    """Ctrl-C in a complete collection, in seldom ones by themselves, and in collections while C code runs."""
+    run(INTERRUPT + """
+kept = [[] for _ in range(1_000_000)]
+assert is_interrupted(gc.collect)
+assert gc.get_freeze_count() > 1_000_000                         # all the same
+from mindlite.common import garbage
+garbage.EVERY = 0.0
+assert is_interrupted(garbage.collect_seldom)
+text = "[" + ",".join(["[[]]"] * 300_000) + "]"
+assert is_interrupted(lambda: json.loads(text))
+""")
+
+
+def test_other_generations_are_collected_as_before():
+    run("""
+from mindlite import Tensor, nn, ops
+frozen = gc.get_freeze_count()
+cycle()
+assert gc.collect(0) >= 1 and gc.collect(generation=1) == 0 and gc.get_freeze_count() == frozen
+cycle()
+assert gc.collect(generation=2) >= 1
+for wrong in 3, -1:
+    try:
+        gc.collect(wrong)
+    except ValueError:
+        continue
+    raise AssertionError(wrong)
 """)
 
 
@@ -83,7 +133,7 @@ assert gc.get_freeze_count() == before
 
 def test_the_environment_leaves_the_collector_as_it_is():
     run("""
-before = list(gc.callbacks)
+before = gc.collect
 from mindlite import Tensor, nn, ops
-assert gc.get_freeze_count() == 0 and gc.callbacks == before
+assert gc.get_freeze_count() == 0 and gc.collect is before
 """, MINDLITE_FREEZE="0")
