@@ -37,8 +37,17 @@ def optimise(graph, passes=None, steps=None):
     steps : a list to which a Step is added for every pass that changed something, for `explain`
     """
     graph = clone(graph)
+    below = graph.reachable()
     for number in range(ROUNDS):
-        if not sum([_apply(graph, one, number, steps) for one in (PASSES if passes is None else passes)]):
+        changed = 0
+        for one in PASSES if passes is None else passes:
+            before = count_nodes(graph) if steps is not None else 0
+            replaced = sum([one(each) for each in reversed(below)])
+            if replaced:
+                changed, below = changed + replaced, graph.reachable()
+                if steps is not None:
+                    steps.append(Step(one.__name__, number, before, count_nodes(graph), replaced))
+        if not changed:
             break
     return graph
 
@@ -46,11 +55,3 @@ def optimise(graph, passes=None, steps=None):
 def count_nodes(graph):
     """The number of nodes in a graph and in those below it."""
     return sum(len(below.nodes) for below in graph.reachable())
-
-
-def _apply(graph, one, number, steps):
-    before = count_nodes(graph) if steps is not None else 0
-    replaced = sum([one(below) for below in reversed(graph.reachable())])
-    if replaced and steps is not None:
-        steps.append(Step(one.__name__, number, before, count_nodes(graph), replaced))
-    return replaced

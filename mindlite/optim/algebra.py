@@ -35,12 +35,12 @@ SHAPES: dict = {}
 def simplify_arithmetic(graph):
     """Leaves no instance of the left side of an ARITHMETIC equation."""
     def visit(node):
-        for rewrite in _EQUATIONS.get(node.fn, ()):
+        for rewrite in _EQUATIONS[node.fn]:
             made = rewrite(node)
             if made is not None:
                 return made
         return None
-    return rebuild(graph, visit)
+    return rebuild(graph, visit, _EQUATIONS)
 
 
 def simplify_shapes(graph):

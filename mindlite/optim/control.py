@@ -13,20 +13,17 @@ from ..mindir.graph import CNode, FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results, symbols_needed
 from ..mindir.primitive import current_interpreter
 from .loops import final_values, fixed_operands, widened
-from .rewrite import rebuild
+from .rewrite import applies, rebuild
+
+CONTROL = {cond, while_loop}
 
 
 def prune_control(graph):
     """Leaves no result of a cond or while_loop that is unused or known outside, no operand that nothing in it reads."""
+    if not applies(graph, CONTROL):
+        return 0
     used = _used_results(drop_dead_nodes(graph))
-
-    def visit(node):
-        if node.fn is cond:
-            return _prune_cond(node, used.get(node, set()))
-        if node.fn is while_loop:
-            return _prune_while(node, used.get(node, set()))
-        return None
-    return rebuild(graph, visit)
+    return rebuild(graph, lambda node: (_prune_cond if node.fn is cond else _prune_while)(node, used.get(node, set())), CONTROL)
 
 
 def _used_results(graph):
@@ -146,9 +143,7 @@ STAYS = {"effect", "random", "control", "tape", "dynamic", "view", "creation"}
 
 def hoist_invariants(graph):
     """Leaves no operator in a loop's body that gives the same at every iteration and nothing larger than what it reads."""
-    def visit(node):
-        return _hoist(node) if node.fn is while_loop else None
-    return rebuild(graph, visit)
+    return rebuild(graph, _hoist, {while_loop})
 
 
 def _hoist(node):

@@ -21,7 +21,7 @@ from .rewrite import rebuild
 
 def count_iterations(graph):
     """Leaves no loop that counts a Tensor of known value down to 0."""
-    return rebuild(graph, lambda node: _counted(node) if node.fn is while_loop else None)
+    return rebuild(graph, _counted, {while_loop})
 
 
 def _counted(loop):

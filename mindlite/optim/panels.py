@@ -29,7 +29,7 @@ def put_in_panels(graph: FuncGraph, target: Target) -> FuncGraph:
         return graph
     graph = clone(graph)
     for below in reversed(graph.reachable()):
-        rebuild(below, lambda node: _moved(node, target) if node.fn is while_loop else None)
+        rebuild(below, lambda node: _moved(node, target), {while_loop})
     return graph
 
 

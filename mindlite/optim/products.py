@@ -24,10 +24,12 @@ WIDER = 8                        # times that a result may be wider than what is
 def hoist_products(graph):
     """Hoist products of a fixed matrix and the iteration's few rows of a fixed
     tensor out of loops with a fixed number of iterations."""
-    return rebuild(graph, lambda node: _hoist(node) if node.fn is while_loop and not policy_of(node) else None)
+    return rebuild(graph, _hoist, {while_loop})
 
 
 def _hoist(node):
+    if policy_of(node):
+        return None
     body, k = node.attrs["body"], node.attrs["invariants"]
     outside = fixed_operands(node)
     counter, first, iterations = counter_of(node)

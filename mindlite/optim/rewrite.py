@@ -22,12 +22,21 @@ from ..ops.basic import broadcast_to, cast
 from collections.abc import Callable
 
 
-def rebuild(graph, visit):
+def applies(graph, operators):
+    """True if a node of the graph applies one of these operators."""
+    return any([node.fn in operators for node in graph.nodes])
+
+
+def rebuild(graph, visit, operators=None):
     """Go through a typed graph, in place: visit(node) gives None to keep the node, or what stands for it from now on.
 
     visit runs under the builder, so operators called in it stand where the node stood. For a node with several results
     it gives their tuple. Returns how many nodes were replaced.
+
+    operators : visit sees applications of these only; a graph without one is left as it is. None: of all
     """
+    if operators is not None and not applies(graph, operators):
+        return 0
     old, outputs = graph.nodes, graph.outputs
     graph.nodes, graph.output = [], None                     # it is being written: see mindir.inline.has_effects
     changed = 0
@@ -50,7 +59,7 @@ def rebuild(graph, visit):
                     continue
             node.args = tuple([read(a, a) for a in node.args])
             builder.origin = node.origin
-            made = visit(node)
+            made = visit(node) if operators is None or node.fn in operators else None
             if made is None:
                 graph.nodes.append(node)
             else:

@@ -30,12 +30,12 @@ MOST = 1 << 24                   # bytes that are stored for one product
 
 def write_rows(graph):
     """Leaves no loop of a fixed number of iterations that adds a row to zeros where each iteration has another row."""
-    return rebuild(graph, lambda node: _written(node) if node.fn is while_loop and not policy_of(node) else None)
+    return rebuild(graph, _written, {while_loop})
 
 
 def join_products(graph):
     """Leaves no loop of a fixed number of iterations with a product of few rows that is only added to a larger total."""
-    return rebuild(graph, lambda node: _joined(node) if node.fn is while_loop and not policy_of(node) else None)
+    return rebuild(graph, _joined, {while_loop})
 
 
 def _added(loop):
@@ -61,6 +61,8 @@ def _iterations_row(update, counter, least, iterations):
 
 
 def _written(loop):
+    if policy_of(loop):
+        return None
     counter, least, iterations = iteration_of(loop)
     found = {number: update for number, update in _added(loop).items() if getattr(update, "fn", None) is dynamic_update
              and is_constant(update.args[0], 0) and is_constant(loop.args[number], 0)
@@ -83,6 +85,8 @@ def _written(loop):
 
 
 def _joined(loop):
+    if policy_of(loop):
+        return None
     counter, least, iterations = iteration_of(loop)
     found = {number: product for number, product in _added(loop).items()
              if getattr(product, "fn", None) is batch_matmul

@@ -22,10 +22,10 @@ def inline_calls(graph):
     recursive = {node.attrs["graph"] for node in graph.nodes if node.fn is call and _calls_itself(node.attrs["graph"])}
 
     def visit(node):
-        if node.fn is not call or node.attrs["graph"] in recursive or not _is_sized_alike(node, node.attrs["graph"], node.args):
+        if node.attrs["graph"] in recursive or not _is_sized_alike(node, node.attrs["graph"], node.args):
             return None
         return inline(current_interpreter().graph, node.attrs["graph"], node.args)
-    return rebuild(graph, visit)
+    return rebuild(graph, visit, {call})
 
 
 def _is_sized_alike(node, graph, operands):
