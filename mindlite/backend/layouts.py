@@ -148,11 +148,12 @@ class _Library(ctypes.Structure):
     _fields_ = [("file", ctypes.c_char_p), ("start", ctypes.c_void_p), ("name", ctypes.c_char_p), ("at", ctypes.c_void_p)]
 
 
-def is_numpys(address):
-    """True if an address lies in NumPy's own library, as the system's loader says; False where it says nothing."""
+def is_numpys(address, library=None):
+    """True if an address lies in NumPy's own library, or in another extension module, as the system's loader says; False where
+    it says nothing."""
     if sys.platform == "win32":
         return False
-    found, core = _Library(), (getattr(np, "_core", None) or np.core)._multiarray_umath
+    found, core = _Library(), library or (getattr(np, "_core", None) or np.core)._multiarray_umath
     find = ctypes.CDLL(None).dladdr
     find.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Library)]
     return bool(address and find(address, ctypes.byref(found)) and found.file
@@ -170,9 +171,9 @@ def array_interface(number):
     return address if is_numpys(address) else None
 
 
-def ufunc_loop(ufunc, letters):
+def ufunc_loop(ufunc, letters, library=None):
     """(the address of the code, the address of its data) of the loop of a NumPy ufunc for the operands and results whose
-    dtypes have these letters; None if there is none that can be called.
+    dtypes have these letters; None if there is none that can be called. library: the extension module of the ufunc
 
     A loop is `void loop(char **args, npy_intp *count, npy_intp *steps, void *data)` (numpy/ufuncobject.h)."""
     nin, nout, nargs, _, functions, data, ntypes, _, _, kinds = struct.unpack(
@@ -183,10 +184,11 @@ def ufunc_loop(ufunc, letters):
     index = signatures.index(letters)
     try:
         numbers = list(_reader()(kinds + index * nargs, nargs))
-        address, fact = words_at(functions + 8 * index, 1)[0], words_at(data + 8 * index, 1)[0]
+        address, fact = words_at(functions + 8 * index, 1)[0], words_at(data + 8 * index, 1)[0] if data else 0
     except OSError:
         return None
-    return (address, fact) if numbers == [np.dtype(letter).num for letter in letters] and is_numpys(address) else None
+    return (address, fact) if numbers == [np.dtype(letter).num for letter in letters] and is_numpys(
+        address, library) else None
 
 
 class _Method(ctypes.Structure):

@@ -1,6 +1,8 @@
 """Which operators a library does, and how its kernel is called: one function per operator.
 
-    LIBRARY[primitive](lowering, node, args, out) -> True, or False where the library has no kernel for this node
+    library_rule(primitive)(lowering, node, args, out) -> True, or False where the library has no kernel for this node
+
+Rules are kept by the operators' names: families that are imported late (ops/later.py) have some too.
 """
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import CNode
 from ..mindir.primitive import Primitive
+from ..ops.complex_numbers import part_dtype
 from ..ops.creation import room
 from ..ops.decomposition import (cholesky_factor, cofactors, determinant, inverse, linear_solve, sign_and_log_determinant,
                                  triangular_system)
@@ -28,22 +31,32 @@ from .flow import Registers
 from .lowering import Lowering, Made, lowers
 
 Rule = TypeVar("Rule", bound=Callable[..., bool])
-LIBRARY: dict[Primitive, Callable[..., bool]] = {}
-KERNELS: dict[Primitive, str | None] = {}     # the name in Target.library of what a rule needs, None for nothing
+LIBRARY: dict[str, Callable[..., bool]] = {}
+KERNELS: dict[str, str | None] = {}           # the name in Target.library of what a rule needs, None for nothing
 
 
-def library(*primitives: Primitive, kernel: str | None) -> Callable[[Rule], Rule]:
+def library(*primitives: Primitive | str, kernel: str | None) -> Callable[[Rule], Rule]:
     """Register how a library does an operator. kernel: what a Target needs for it, a name in `Target.library`; None: nothing"""
+    names = [primitive if isinstance(primitive, str) else primitive.name for primitive in primitives]
+
     def register(rule: Rule) -> Rule:
-        LIBRARY.update(dict.fromkeys(primitives, rule))
-        KERNELS.update(dict.fromkeys(primitives, kernel))
+        LIBRARY.update(dict.fromkeys(names, rule))
+        KERNELS.update(dict.fromkeys(names, kernel))
         return rule
     return register
 
 
+def library_rule(operator: Any) -> Callable[..., bool] | None:
+    """How a library does an operator; None for what no library does."""
+    return LIBRARY.get(operator.name) if isinstance(operator, Primitive) else None
+
+
 def is_in_library(operator: Any, target: Target) -> bool:
     """True for an operator for which a Target has a library kernel, at least for some facts."""
-    return operator in LIBRARY and (KERNELS[operator] is None or KERNELS[operator] in target.library)
+    if library_rule(operator) is None:
+        return False
+    needed = KERNELS[operator.name]
+    return needed is None or needed in target.library
 
 
 @library(batch_matmul, matmul_add, kernel="matmul")
@@ -252,18 +265,31 @@ def lower_sort(lowering: Lowering, node: CNode, args: Sequence[int], out: Regist
     return True
 
 
-FACTORED: dict[Primitive, str] = {cholesky_factor: "cholesky", inverse: "inverse", determinant: "determinant",
-                                  sign_and_log_determinant: "logarithm", cofactors: "cofactors"}
+FACTORED: dict[str, str] = {cholesky_factor.name: "cholesky", inverse.name: "inverse", determinant.name: "determinant",
+                            sign_and_log_determinant.name: "logarithm", cofactors.name: "cofactors",
+                            "matrix_exp": "exponential"}
 
 
 @library(*FACTORED, kernel="lapack")
 def lower_factored(lowering: Lowering, node: CNode, args: Sequence[int], out: Any) -> bool:
     x = node.args[0].abstract
-    kernel = lowering.library_kernel("lapack", kind=FACTORED[node.fn], dtype=x.dtype)
+    kernel = lowering.library_kernel("lapack", kind=FACTORED[node.fn.name], dtype=x.dtype)
     if kernel is None:
         return False
     n, results = x.shape[-1], out if isinstance(out, (tuple, list)) else (out,)
     lowering.call_kernel(kernel, [*args, *results], [n], node, extent=product(x.shape[:-2]), cost=n * n * n)
+    return True
+
+
+@library("orthogonal_triangular", kernel="lapack")
+def lower_orthogonal(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
+    x = node.args[0].abstract
+    kernel = lowering.library_kernel("lapack", kind="orthogonal", dtype=x.dtype)
+    if kernel is None:
+        return False
+    m, n = x.shape[-2:]
+    lowering.call_kernel(kernel, [*args, *out], [m, n, node.abstract.elements[0].shape[-1]], node, extent=product(x.shape[:-2]),
+                         cost=4 * m * n * dim_min(m, n))
     return True
 
 
@@ -299,7 +325,38 @@ def lower_masked_put(lowering: Lowering, node: CNode, args: Sequence[int], out: 
     return True
 
 
-SCANS: dict[Primitive, str] = {cumulative_sum: "sum", cumulative_product: "product", linear_recurrence: "recurrence"}
+TRANSFORMS = ("fourier", "fourier_of_real", "fourier_to_real")
+
+
+@library(*TRANSFORMS, kernel="fourier")
+def lower_fourier(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+    """One launch for each axis; from the second one on the result is transformed where it stands."""
+    x, attrs = node.args[0].abstract, node.attrs
+    real = x.dtype.kind != "c"
+    kinds = {"fourier": "of_real" if real else "complex", "fourier_of_real": "half", "fourier_to_real": "to_real"}
+    facts = {"inverse": attrs["inverse"], "scale": attrs["scale"], "weighted": attrs.get("weighted", False)}
+    steps = [(axis, kinds[node.fn.name] if place == 0 else "complex")
+             for place, axis in enumerate(reversed(attrs.get("axes", (attrs.get("axis"),))))]
+    whole, real_type = node.abstract.shape, x.dtype if real else part_dtype(x.dtype)
+    made = [lowering.library_kernel("fourier", kind=kind, dtype=real_type, **facts,
+                                    across=compare("==", product(whole[axis + 1:]), 1) is not True)
+            for axis, kind in steps]
+    kernels = [kernel for kernel in made if kernel is not None]
+    if len(kernels) < len(made) or not steps:
+        return False
+    place = args[0]
+    for kernel, (axis, kind) in zip(kernels, steps):
+        n = whole[axis] if kind != "half" else x.shape[axis]
+        outer, inner = product(whole[:axis]), product(whole[axis + 1:])
+        groups, lines = (1, outer) if compare("==", inner, 1) is True else (outer, inner)
+        block = dim_max(8, 4096 // n)
+        lowering.call_kernel(kernel, [place, out], [n, lines, block], node, extent=groups * ((lines + block - 1) // block),
+                             cost=32 * n * block)
+        place = out
+    return True
+
+
+SCANS: dict[str, str] = {cumulative_sum.name: "sum", cumulative_product.name: "product", linear_recurrence.name: "recurrence"}
 
 
 @library(*SCANS, kernel="scan")
@@ -307,7 +364,7 @@ def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -
     x, axis = node.abstract, node.attrs["axis"]
     if not x.shape or node.args[0].abstract.dtype is not x.dtype:
         return False
-    kernel = lowering.library_kernel("scan", dtype=x.dtype, kind=SCANS[node.fn])
+    kernel = lowering.library_kernel("scan", dtype=x.dtype, kind=SCANS[node.fn.name])
     if kernel is None:
         return False
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
@@ -316,13 +373,13 @@ def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -
     return True
 
 
-RUNNING: dict[Primitive, str] = {running_max: "max", running_min: "min"}
+RUNNING: dict[str, str] = {running_max.name: "max", running_min.name: "min"}
 
 
 @library(*RUNNING, kernel="running")
 def lower_running(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
     x, axis = node.args[0].abstract, node.attrs["axis"]
-    kernel = lowering.library_kernel("running", dtype=x.dtype, kind=RUNNING[node.fn]) if x.shape else None
+    kernel = lowering.library_kernel("running", dtype=x.dtype, kind=RUNNING[node.fn.name]) if x.shape else None
     if kernel is None:
         return False
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]

@@ -32,7 +32,7 @@ from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put
 from . import lower_control                          # noqa: F401   its rules
 from .flow import OutputSpec, Program
-from .library import LIBRARY, is_in_library, lower_finished
+from .library import is_in_library, library_rule, lower_finished
 from .lower_numbers import is_scalar, may_be_inexact
 from .lowering import LOWER, Lowering, Made, kind_of
 from .placement import Placement
@@ -158,7 +158,7 @@ class _Entry(Lowering):
         """The node whose kernel can be given the place of the result `node`; None where there is none."""
         made = node.args[0] if isinstance(node, CNode) and node.fn is tuple_getitem else node
         if isinstance(made, CNode) and made.graph is self.graph and made.fn is not reshape and (
-                isinstance(made.fn, FuncGraph) or made.fn in kernel_rule or made.fn in LIBRARY):
+                isinstance(made.fn, FuncGraph) or made.fn in kernel_rule or library_rule(made.fn)):
             return made
         return None
 
@@ -250,8 +250,8 @@ class _Entry(Lowering):
         args = [self.value_on(a, self.device, node.origin) if n < starts else self.value(a) for n, a in enumerate(node.args)]
         if finished or is_in_library(node.fn, self.target):
             out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
-            rule: Callable[..., bool] = lower_finished if finished else LIBRARY[node.fn]
-            if rule(self, node, args, out):
+            rule = lower_finished if finished else library_rule(node.fn)
+            if rule is not None and rule(self, node, args, out):
                 return out
         if node.fn in kernel_rule:
             single, operands = single_node_graph(node)

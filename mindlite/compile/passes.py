@@ -37,7 +37,7 @@ from ..parallel.overlap import overlap
 from ..parallel.partition import Ends, partition
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
-from .library import LIBRARY
+from .library import library_rule
 from .placement import kernels_on_the_cpu, place
 
 TYPED, DERIVED, SIMPLIFIED, BASIC, FUSED = "typed", "derived", "simplified", "basic", "fused"
@@ -197,7 +197,7 @@ def _look(graph: FuncGraph, name: str, stage: str, facts: frozenset, before: Fun
 def broken_fact(facts: Iterable[str], graph: FuncGraph) -> tuple | None:
     """(the fact, the node) of the first node, here and in the graphs below, of which one of these facts is not true."""
     tests = {DERIVED: lambda node: node.fn in (J, Vmap),
-             BASIC: lambda node: is_composite(node) and node.fn not in LIBRARY or node.fn in GRADIENTS}
+             BASIC: lambda node: is_composite(node) and library_rule(node.fn) is None or node.fn in GRADIENTS}
     asked = [(fact, tests[fact]) for fact in facts if fact in tests]
     for below in graph.reachable():
         for node in below.nodes:

@@ -1,82 +1,196 @@
-"""Discrete Fourier transforms: one primitive, and the transforms of real numbers written in it.
+"""Discrete Fourier transforms: three primitives, of complex numbers, of real ones, and to real ones.
 
-    fourier(x)[k] = sum over j of x[j] exp(-2 pi i j k / n)            inverse: exp(+2 pi i j k / n), not divided by n
+    fourier(x)[k] = s sum over j of x[j] exp(-2 pi i j k / n)           inverse: exp(+2 pi i j k / n)
+    fourier_of_real(x)  its first n // 2 + 1 results for real x: the others are their conjugates, backwards
+    fourier_to_real(y)  the sum over n numbers of which these are given, which is real
 
-It is linear and symmetric, so its transpose in mindlite's convention (conjugate Wirtinger) is the other direction. Of
-real numbers only the first n // 2 + 1 results are kept (rfft); irfft makes the others again, as conjugates.
+scale "sum", "mean", "ortho": s is 1, 1 / n, 1 / sqrt(n). All are linear. In mindlite's convention (conjugate Wirtinger) the
+transpose of `fourier` is the other direction; those of the other two are each other's, with `weighted`: numbers that stand for
+two count twice (of_real) or half (to_real).
 
-Source: Cooley and Tukey 1965; NumPy computes it (pocketfft).
+Source: Cooley and Tukey 1965; pocketfft, which NumPy brings, computes them.
 """
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Axes, Ints
-from ..common.dim import compare, product
+from ..common.dim import compare
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .axes import as_size, normal_axes, normal_axis
 from .basic import cast, move_batch_axis
-from .complex_numbers import conj, make_complex, real
+from .complex_numbers import make_complex, part_dtype, real
 from .creation import arange
 from .define import as_operand, documented, dtype_of
 from .sbp import letters, sbp_rule
 from .slicing import take_range
-from .structure import concat, flip, pad_constant, roll
+from .structure import pad_constant, roll
+
+
+_WHOLE = {dt.float32: dt.complex64, dt.float64: dt.complex128}
+_REALS = tuple(_WHOLE)
+
+
+def _check(name, x, axes, dtypes):
+    if x.dtype not in dtypes:
+        raise DTypeError(f"{name}: takes {', '.join(d.name for d in dtypes)}", note=f"x: {x}")
+    for axis in axes:
+        require(">=", x.shape[axis], 1,
+                lambda: ShapeError(f"{name}: an empty axis has no transform", note=f"x: {x}, axis {axis}"))
+
+
+def _norm(scale, inverse):
+    """NumPy's word for a scale: "backward" divides the inverse, "forward" the other direction."""
+    return "ortho" if scale == "ortho" else "backward" if inverse == (scale == "mean") else "forward"
 
 
 @primitive(traits={"library"})
-def fourier(x, *, axes, inverse):
-    """The discrete Fourier transform of x : complex along `axes`, counted from the front; see the module.
+def fourier(x, *, axes, inverse, scale="sum"):
+    """The discrete Fourier transform of x : float or complex along `axes`, counted from the front; see the module.
 
-    raises : DTypeError for what is not complex
+    out    : complex, of x's shape
+    raises : DTypeError for what is neither complex nor float32 or float64
     """
 
 
 @infer_rule(fourier)
-def fourier_infer(x, *, axes, inverse):
-    if x.dtype.kind != "c":
-        raise DTypeError("fourier: takes complex numbers", note=f"x: {x}")
-    for axis in axes:
-        require(">=", x.shape[axis], 1,
-                lambda: ShapeError("fourier: an empty axis has no transform", note=f"x: {x}, axis {axis}"))
-    return x
+def fourier_infer(x, *, axes, inverse, scale):
+    _check("fourier", x, axes, (*_REALS, *_WHOLE.values()))
+    return AbstractTensor(_WHOLE.get(x.dtype, x.dtype), x.shape)
 
 
 @eval_rule(fourier)
-def fourier_eval(x, *, axes, inverse):
-    out = np.fft.ifftn(x, axes=axes, norm="forward") if inverse else np.fft.fftn(x, axes=axes)
-    return np.ascontiguousarray(out, x.dtype)
+def fourier_eval(x, *, axes, inverse, scale):
+    transform = np.fft.ifftn if inverse else np.fft.fftn
+    out = transform(x, axes=axes, norm=_norm(scale, inverse))
+    return np.ascontiguousarray(out, np.result_type(x.dtype, np.complex64))
 
 
 @bprop_rule(fourier)
-def fourier_bprop(x, out, dout, *, axes, inverse):
-    return fourier(dout, axes=axes, inverse=not inverse)
+def fourier_bprop(x, out, dout, *, axes, inverse, scale):
+    dx = fourier(dout, axes=axes, inverse=not inverse, scale=scale)
+    return dx if x.dtype.kind == "c" else real(dx)
 
 
 @jvp_rule(fourier)
-def fourier_jvp(primals, tangents, out, *, axes, inverse):
-    return fourier(tangents[0], axes=axes, inverse=inverse)
+def fourier_jvp(primals, tangents, out, *, axes, inverse, scale):
+    return fourier(tangents[0], axes=axes, inverse=inverse, scale=scale)
 
 
 @vmap_rule(fourier)
-def fourier_vmap(args, dims, size, *, axes, inverse):
+def fourier_vmap(args, dims, size, *, axes, inverse, scale):
     x = move_batch_axis(args[0], dims[0])
-    return fourier(x, axes=tuple(axis + 1 for axis in axes), inverse=inverse), 0
+    return fourier(x, axes=tuple(axis + 1 for axis in axes), inverse=inverse, scale=scale), 0
 
 
-def _spec(x, *, axes, inverse):
-    names = "".join("_" if i in axes else c for i, c in enumerate(letters(len(x.shape))))
+def _spec(x, *, axes=(), axis=None, **attrs):
+    names = "".join("_" if i in axes or i == axis else c for i, c in enumerate(letters(len(x.shape))))
     return f"{names}->{names}"
 
 
 sbp_rule(fourier, _spec, linear=[{0}])
+
+
+# ---------------------------------------------------------------- of and to real numbers
+
+@primitive(traits={"library"})
+def fourier_of_real(x, *, axis, inverse=False, scale="sum", weighted=False):
+    """The first n // 2 + 1 numbers of the transform of x : float32 or float64 along an axis of n, counted from the front.
+
+    weighted : the numbers between the first and the middle one count twice
+    """
+
+
+@infer_rule(fourier_of_real)
+def fourier_of_real_infer(x, *, axis, inverse, scale, weighted):
+    _check("fourier_of_real", x, (axis,), _REALS)
+    return AbstractTensor(_WHOLE[x.dtype], (*x.shape[:axis], x.shape[axis] // 2 + 1, *x.shape[axis + 1:]))
+
+
+def _between(axis, n):
+    """Where the numbers lie that stand for two: not for the first, nor for the middle one of an even n."""
+    return (slice(None),) * axis + (slice(1, (n + 1) // 2),)
+
+
+@eval_rule(fourier_of_real)
+def fourier_of_real_eval(x, *, axis, inverse, scale, weighted):
+    out = np.ascontiguousarray(np.fft.rfft(x, axis=axis, norm=_norm(scale, False)), np.result_type(x.dtype, np.complex64))
+    twice = out[_between(axis, x.shape[axis])]
+    if weighted:
+        twice *= 2
+    if inverse:
+        np.conj(twice, out=twice)
+    return out
+
+
+@bprop_rule(fourier_of_real)
+def fourier_of_real_bprop(x, out, dout, *, axis, inverse, scale, weighted):
+    return fourier_to_real(dout, n=x.shape[axis], axis=axis, inverse=not inverse, scale=scale, weighted=not weighted)
+
+
+@jvp_rule(fourier_of_real)
+def fourier_of_real_jvp(primals, tangents, out, **attrs):
+    return fourier_of_real(tangents[0], **attrs)
+
+
+@vmap_rule(fourier_of_real)
+def fourier_of_real_vmap(args, dims, size, *, axis, **attrs):
+    return fourier_of_real(move_batch_axis(args[0], dims[0]), axis=axis + 1, **attrs), 0
+
+
+sbp_rule(fourier_of_real, _spec, linear=[{0}])
+
+
+@primitive(traits={"library"})
+def fourier_to_real(x, *, n, axis, inverse=True, scale="sum", weighted=False):
+    """The transform of n complex numbers along an axis, counted from the front, of which x has the first n // 2 + 1: the others
+    are their conjugates, backwards. Of the first one, and of the middle one of an even n, the real part counts.
+
+    weighted : the others, which are no numbers of their own, do not count; out : float
+    """
+
+
+@infer_rule(fourier_to_real)
+def fourier_to_real_infer(x, *, n, axis, inverse, scale, weighted):
+    _check("fourier_to_real", x, (axis,), tuple(_WHOLE.values()))
+    require("==", x.shape[axis], n // 2 + 1,
+            lambda: ShapeError("fourier_to_real: n // 2 + 1 numbers are wanted", note=f"x: {x}, n: {n}, axis {axis}"))
+    return AbstractTensor(part_dtype(x.dtype), (*x.shape[:axis], n, *x.shape[axis + 1:]))
+
+
+@eval_rule(fourier_to_real)
+def fourier_to_real_eval(x, *, n, axis, inverse, scale, weighted):
+    norm = _norm(scale, True)
+    out = np.fft.irfft(x if inverse else np.conj(x), n=n, axis=axis, norm=norm)
+    if weighted:                                             # half of: the sum, and what stands for itself alone once more
+        alone = x.real.copy()
+        alone[_between(axis, n)] = 0
+        out = (out + np.fft.irfft(alone, n=n, axis=axis, norm=norm)) / 2
+    return np.ascontiguousarray(out, x.real.dtype)
+
+
+@bprop_rule(fourier_to_real)
+def fourier_to_real_bprop(x, out, dout, *, n, axis, inverse, scale, weighted):
+    return fourier_of_real(dout, axis=axis, inverse=not inverse, scale=scale, weighted=not weighted)
+
+
+@jvp_rule(fourier_to_real)
+def fourier_to_real_jvp(primals, tangents, out, **attrs):
+    return fourier_to_real(tangents[0], **attrs)
+
+
+@vmap_rule(fourier_to_real)
+def fourier_to_real_vmap(args, dims, size, *, axis, **attrs):
+    return fourier_to_real(move_batch_axis(args[0], dims[0]), axis=axis + 1, **attrs), 0
+
+
+sbp_rule(fourier_to_real, _spec, linear=[{0}])
 
 
 # ---------------------------------------------------------------- sizes, axes and scale
@@ -86,9 +200,10 @@ def _float(x):
     return x if dtype_of(x) is dt.float64 else cast(x, dtype=dt.float32)
 
 
-def _complex(input):
+def _number(input):
+    """Complex numbers as they are, others as floats."""
     x = as_operand(input)
-    return x if dtype_of(x).kind == "c" else make_complex(_float(x), 0)
+    return x if dtype_of(x).kind == "c" else _float(x)
 
 
 def _real(name, input):
@@ -129,46 +244,41 @@ def _fit(name, x, sizes, axes):
     return x
 
 
-def _scale(name, norm, count, inverse):
-    """The factor by which the plain sum is multiplied. norm : None or "backward", "ortho", "forward"."""
+def _scale(name, norm, inverse):
+    """What the plain sum becomes, as the primitives say it. norm : None or "backward", "ortho", "forward"."""
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueRangeError(f"{name}: norm is 'backward', 'ortho' or 'forward', not {norm!r}")
-    if norm == "ortho":
-        return 1 / math.sqrt(count) if isinstance(count, int) else cast(as_operand(count), dtype=dt.float32) ** -0.5
-    return 1 / count if inverse == (norm != "forward") else 1
+    return "ortho" if norm == "ortho" else "mean" if inverse == (norm != "forward") else "sum"
 
 
 def _transform(name, x, s, dim, norm, inverse):
     sizes, axes = _axes(name, x, s, dim)
     x = _fit(name, x, sizes, axes)
-    scale = _scale(name, norm, product(x.shape[a] for a in axes), inverse)
-    out = fourier(x, axes=axes, inverse=inverse)
-    return out * scale if not isinstance(scale, int) else out
+    return fourier(x, axes=axes, inverse=inverse, scale=_scale(name, norm, inverse))
 
 
 def _of_real(name, input, s, dim, norm, inverse=False):
     """The transform along all axes, of the last one the first half."""
     x = _real(name, input)
     sizes, axes = _axes(name, x, s, dim)
-    out = _transform(name, make_complex(x, 0), s, axes, norm, inverse)
-    return take_range(out, axes[-1], 0, out.shape[axes[-1]] // 2 + 1)
+    x, scale = _fit(name, x, sizes, axes), _scale(name, norm, inverse)
+    out = fourier_of_real(x, axis=axes[-1], inverse=inverse, scale=scale)
+    return fourier(out, axes=axes[:-1], inverse=inverse, scale=scale) if len(axes) > 1 else out
 
 
 def _to_real(name, input, s, dim, norm, inverse=True):
     """The transform whose last axis is half of a row that is its own conjugate, backwards; gives real numbers."""
-    x = _complex(input)
+    x = _number(input)
     sizes, axes = _axes(name, x, s, dim)
     last = axes[-1]
     n = sizes[-1] if sizes[-1] is not None else 2 * (x.shape[last] - 1)
     if isinstance(n, int) and n < 1:
         raise ValueRangeError(f"{name}: the result has no element", note=f"its size along axis {last}: {n}")
-    x = _fit(name, x, (*sizes[:-1], n // 2 + 1), axes)
+    x, scale = _fit(name, x, (*sizes[:-1], n // 2 + 1), axes), _scale(name, norm, inverse)
     if len(axes) > 1:
-        x = fourier(x, axes=axes[:-1], inverse=inverse)
-    rest = conj(flip(take_range(x, last, 1, n - n // 2), (last,)))
-    whole = fourier(concat((x, rest), last), axes=(last,), inverse=inverse)
-    scale = _scale(name, norm, product(whole.shape[a] for a in axes), inverse)
-    return real(whole) * scale if not isinstance(scale, int) else real(whole)
+        x = fourier(x, axes=axes[:-1], inverse=inverse, scale=scale)
+    x = x if dtype_of(x).kind == "c" else make_complex(x, 0)
+    return fourier_to_real(x, n=n, axis=last, inverse=inverse, scale=scale)
 
 
 # ---------------------------------------------------------------- what the docstrings share
@@ -180,7 +290,7 @@ norm   : None or "backward": the inverse is divided by the number n of summed el
 _ERRORS = """
 raises : ValueRangeError for another norm, a size below 1, an axis outside the tensor or named twice; ArgumentError for
          a size that is no int or sizes for other axes; ShapeError for a tensor without axes or an empty axis
-source : Cooley and Tukey 1965, computed by NumPy
+source : Cooley and Tukey 1965, computed by pocketfft
 """
 _AXES = """
 s      : ints, a size for each axis, to which it is cut or continued with zeros first (-1 keeps it); None keeps all
@@ -202,7 +312,7 @@ def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None
     out    : complex, of input's shape but for n
     {errors}
     """
-    return _transform("fft", _complex(input), None if n is None else (n,), (dim,), norm, False)
+    return _transform("fft", _number(input), None if n is None else (n,), (dim,), norm, False)
 
 
 @_ONE_AXIS
@@ -215,7 +325,7 @@ def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
     out    : complex, of input's shape but for n
     {errors}
     """
-    return _transform("ifft", _complex(input), None if n is None else (n,), (dim,), norm, True)
+    return _transform("ifft", _number(input), None if n is None else (n,), (dim,), norm, True)
 
 
 @_SEVERAL_AXES
@@ -227,7 +337,7 @@ def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str |
     out    : complex, of input's shape but for s
     {errors}
     """
-    return _transform("fftn", _complex(input), s, dim, norm, False)
+    return _transform("fftn", _number(input), s, dim, norm, False)
 
 
 @_SEVERAL_AXES
@@ -239,7 +349,7 @@ def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
     out    : complex, of input's shape but for s
     {errors}
     """
-    return _transform("ifftn", _complex(input), s, dim, norm, True)
+    return _transform("ifftn", _number(input), s, dim, norm, True)
 
 
 @_SEVERAL_AXES
@@ -251,7 +361,7 @@ def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: s
     out    : complex, of input's shape but for s
     {errors}
     """
-    return _transform("fft2", _complex(input), s, dim, norm, False)
+    return _transform("fft2", _number(input), s, dim, norm, False)
 
 
 @_SEVERAL_AXES
@@ -263,7 +373,7 @@ def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
     out    : complex, of input's shape but for s
     {errors}
     """
-    return _transform("ifft2", _complex(input), s, dim, norm, True)
+    return _transform("ifft2", _number(input), s, dim, norm, True)
 
 
 # ---------------------------------------------------------------- transforms of, and to, real numbers

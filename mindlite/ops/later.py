@@ -28,8 +28,9 @@ FAMILIES = {
     "factors": ("orthogonal_triangular eigenpairs matrix_exp",
                 "eig eigvals geqrf lstsq lu_solve lu_unpack matrix_exp orgqr ormqr qr"),
     "filling": ("", "choose fill fill_diagonal fills index_copy index_fill masked_scatter put resized"),
-    "fourier": ("fourier", "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 "
-                           "ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
+    "fourier": ("fourier fourier_of_real fourier_to_real",
+                "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn "
+                "ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
     "fractional_pool": ("", "fractional_max_pool2d fractional_max_pool3d"),
     "gamma_functions": ("incomplete_gamma gamma_quantile_slope zeta betainc nextafter",
                         "betainc igamma igammac mvlgamma nextafter zeta"),

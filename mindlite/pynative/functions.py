@@ -35,7 +35,7 @@ from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
 from .beside import compile_beside
 from .interpreter import interpreter, wrap
-from .kernels import AT_ONCE, SPENT, Compiled, Walk, can_walk
+from .kernels import SPENT, Compiled, Walk, can_walk, is_at_once
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
 from .sizes import symbols_in
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
@@ -324,7 +324,7 @@ class FunctionOperation(GraphOperation):
         self.views = paths if None not in paths else ()
         if not self.views and (any(paths) or len(set(map(storage, graph.outputs))) < len(paths)):
             raise Unplanned("views beside other results, or results that share their elements")
-        self.walks = not self.views and can_walk(graph) and not any(node.fn in AT_ONCE for node in graph.nodes)
+        self.walks = not self.views and can_walk(graph) and not any(is_at_once(node.fn) for node in graph.nodes)
         self.view = view_function(self) if self.views else None
 
     def family(self):

@@ -22,7 +22,7 @@ from ..common.storage import DeviceArray
 from ..compile.call_plan import CallPlan
 from ..compile.executable import Executable, as_raised
 from ..compile.known_call import KnownCall
-from ..compile.library import FACTORED, LIBRARY, RUNNING, SCANS
+from ..compile.library import FACTORED, LIBRARY, RUNNING, SCANS, TRANSFORMS
 from ..compile.lower import lower
 from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 from ..compile.plain_call import run_graph
@@ -43,19 +43,25 @@ _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].s
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
 _INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
-_LINES = frozenset({median_along, sort_along, topk_along, *SCANS, *RUNNING, *_INDICES})
-_MATRICES = frozenset({*FACTORED, linear_solve, triangular_system})
-AT_ONCE = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul}     # which NumPy does slowly: compiled at their first call
+_LINES = frozenset({median_along.name, sort_along.name, topk_along.name, *SCANS, *RUNNING, *TRANSFORMS,
+                    *(prim.name for prim in _INDICES)})
+_MATRICES = frozenset({*FACTORED, "orthogonal_triangular", linear_solve.name, triangular_system.name})
+AT_ONCE = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul.name}       # NumPy is slow: compiled at their first call
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 MAX_SEEN = 256                                     # sizes that are remembered as having come once
 MAX_CODES = 1 << 12                                # texts of walks whose code is kept
 MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
 
 
+def is_at_once(fn):
+    """True for an operator that is compiled at its first call."""
+    return isinstance(fn, Primitive) and fn.name in AT_ONCE
+
+
 def compute_of(operation):
     """The function (*arrays, **attrs) -> array or tuple that computes an operator for one signature."""
     prim = operation.prim
-    if prim in AT_ONCE or _is_large(operation):
+    if is_at_once(prim) or _is_large(operation):
         kind = CheckedKernel if prim in _INDICES else FlatKernel if _is_flat(operation) else OwnKernel
         return kind(operation)
     if prim not in eval_rule:
@@ -74,7 +80,8 @@ def _is_large(operation):
         return operation.outs[0].size >= current().eager_lines and operation.attrs["perm"][-1] != operation.outs[0].ndim - 1
     if prim in (index_of_max, index_of_min):                   # along the last axis NumPy has vectors as well
         return operation.abstracts[0].size >= current().eager_lines and operation.attrs["axis"] != operation.abstracts[0].ndim - 1
-    enough = current().eager_lines if prim in _LINES else current().eager_matrices if prim in _MATRICES else enough_of(prim)
+    enough = current().eager_lines if prim.name in _LINES else (
+        current().eager_matrices if prim.name in _MATRICES else enough_of(prim))
     if enough is None:
         return False
     abstracts = (*operation.abstracts, *operation.outs)
@@ -119,7 +126,7 @@ class OwnKernel:
 
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
-            if config.compile_beside and not config.repeatable and self.operation.prim not in AT_ONCE and self.is_awaited():
+            if config.compile_beside and not config.repeatable and not is_at_once(self.operation.prim) and self.is_awaited():
                 return self.by_numpy(arrays, attrs)
             self.compiled = self.compile() if self.order is None else self.order.result()
         values = self.compiled.run(arrays)

@@ -8,6 +8,7 @@ from mindlite.backend.cpu import library_kernel
 from mindlite.backend.launcher import set_threads
 from mindlite.common.errors import ValueRangeError
 from mindlite.ops.decomposition import cofactors, cofactors_eval
+from mindlite.ops.factors import matrix_exp_eval
 
 SIZES = [((), 0), ((), 1), ((), 2), ((3,), 5), ((2, 2), 33), ((0,), 4), ((), 130)]
 TOLERANCE = {"float32": dict(rtol=3e-3, atol=3e-3), "float64": dict(rtol=1e-9, atol=1e-9)}
@@ -45,6 +46,8 @@ def test_matrices_of_any_size_are_as_numpy_has_them(dtype, way):
         same(run(way(ops.det), x / 3), [np.linalg.det(x / 3)])
         same(run(way(ops.cholesky), p), [np.linalg.cholesky(p)])
         same(run(way(lambda a, c: ops.solve(a, c)), x, b), [np.linalg.solve(x, b)])
+        small = x / max(1, n) ** 0.5
+        same(run(way(ops.matrix_exp), small), [matrix_exp_eval(small.astype("float64")).astype(dtype)])
         for lower in (True, False):
             half = (np.tril if lower else np.triu)(p)
             for trans in (0, 1):
@@ -52,10 +55,31 @@ def test_matrices_of_any_size_are_as_numpy_has_them(dtype, way):
                 same(run(way(lambda a, c: ops.solve_triangular(a, c, trans, lower)), p, b), [wanted])
 
 
+@WAYS
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5, 5), (2, 7, 3), (3, 7), (40, 33), (33, 70), (4, 0), (0, 3), (130, 1)])
+def test_orthogonal_factors_of_any_shape_are_as_numpy_has_them(shape, dtype, way):
+    x = np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype)
+    for mode in ("reduced", "complete"):
+        got, want = run(way(lambda a: ops.qr(a, mode)), x), np.linalg.qr(x, mode)
+        for g, w in zip(got, want, strict=True):
+            assert g.dtype == w.dtype and g.shape == w.shape
+            np.testing.assert_allclose(g, w, atol=2e-5 if dtype == "float32" else 1e-12)
+
+
+@WAYS
+def test_the_exponential_of_large_and_of_infinite_matrices(way):
+    x = np.stack([30 * np.eye(3), np.diag([-60.0, 1e-3, 0]), np.zeros((3, 3)), np.triu(np.full((3, 3), 8.0), 1)])
+    got = run(way(ops.matrix_exp), x)[0]
+    want = np.stack([np.diag(np.exp(np.diag(x[i]))) for i in range(3)] + [np.eye(3) + x[3] + x[3] @ x[3] / 2])
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+    assert not np.isfinite(run(way(ops.matrix_exp), np.full((40, 40), np.inf))[0]).any()
+
+
 @needs_lapack
 @pytest.mark.parametrize("f", [ops.inverse, ops.slogdet, ops.det, ops.cholesky, lambda x: ops.solve(x, x),
-                               lambda x: ops.solve_triangular(x, x)],
-                         ids=["inverse", "slogdet", "det", "cholesky", "solve", "triangular"])
+                               lambda x: ops.solve_triangular(x, x), lambda x: ops.qr(x), ops.matrix_exp],
+                         ids=["inverse", "slogdet", "det", "cholesky", "solve", "triangular", "qr", "matrix_exp"])
 def test_compiled_factors_have_no_python_between(f):
     compiled = ms.jit(f, fullgraph=True)
     compiled(Tensor(positive((2,), 6)))

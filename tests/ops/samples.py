@@ -151,7 +151,11 @@ SAMPLES = {
     "cumulative_product": [((_f(4, 3),), attrs) for attrs in _SCANS] + [((_ZEROS,), attrs) for attrs in _SCANS],
     "cumulative_logsumexp": [((_f(4, 3),), dict(axis=0)), ((_f(2, 5) * 9,), dict(axis=1)), ((_f(),), dict(axis=0))],
     "cummax": _PART_OF_ONE, "cummin": _PART_OF_ONE,
-    "fourier": [((_c(4, 3),), dict(axes=(0,), inverse=False)), ((_c(2, 3, 5),), dict(axes=(2, 0), inverse=True))],
+    "fourier": [((_c(4, 3),), dict(axes=(0,), inverse=False)), ((_c(2, 3, 5),), dict(axes=(2, 0), inverse=True, scale="mean")),
+                ((_f(2, 6, 5),), dict(axes=(0, 1), inverse=True, scale="ortho"))],
+    "fourier_of_real": [((_f(4, 3),), dict(axis=0)), ((_f(2, 5),), dict(axis=1, inverse=True, scale="mean", weighted=True))],
+    "fourier_to_real": [((_c(3, 2),), dict(n=4, axis=0)), ((_c(3, 3),), dict(n=5, axis=1, inverse=False, scale="ortho",
+                                                                            weighted=True))],
     "occurrences": [((np.array([0, 3, 3, 1]), _f(4)), dict(minlength=2)), ((np.array([1, 1]), _f(2)), dict(minlength=5))],
     # collectives, of one rank; of more: tests/communication
     "all_reduce": [((_f(4, 3),), dict(reduction="sum")), ((_within(0.5, 2, 4),), dict(reduction="prod")),

@@ -11,16 +11,17 @@ from ...common.lazy import LazyModule
 from ..target import current
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
-blas, convolution, convolution_ways, lapack, onednn, panels, pixels, pooling, scan, scatter, selected, selection, sorting = (
-    LazyModule(f"{__name__}.{name}") for name in ("blas", "convolution", "convolution_ways", "lapack", "onednn", "panels",
-                                                  "pixels", "pooling", "scan", "scatter", "selected", "selection", "sorting"))
+(blas, convolution, convolution_ways, fourier, lapack, onednn, panels, pixels, pooling, scan, scatter, selected, selection,
+ sorting) = (LazyModule(f"{__name__}.{name}") for name in (
+     "blas", "convolution", "convolution_ways", "fourier", "lapack", "onednn", "panels", "pixels", "pooling", "scan", "scatter",
+     "selected", "selection", "sorting"))
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),
           "elements_add": (scatter, "elements_add_kernel"), "topk": (selection, "topk_kernel"),
           "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel"),
           "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel"),
-          "pixels": (pixels, "pixels_kernel")}
+          "pixels": (pixels, "pixels_kernel"), "fourier": (fourier, "fourier_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish="", target=None):
@@ -33,7 +34,7 @@ def library_kernel(name, target=None, **facts):
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
              panels.panel_matmul_kernel, pixels.pixels_kernel, pooling.pool2d_kernel, scatter.index_add_kernel,
-             scatter.elements_add_kernel, lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel,
+             scatter.elements_add_kernel, fourier.fourier_kernel, lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel,
              selected.selected_kernel, selection.topk_kernel, sorting.sort_kernel and sorting.median_kernel; they document
              the args. conv2d_plan says which parts a convolution has
     target : the Target that it is written for, by default the current one
@@ -121,6 +122,13 @@ def _factored(dtype):
     return f"LAPACK of {blas.blas_facts()['name']} {blas.blas_facts()['version']}"
 
 
+def _transformed(dtype):
+    if not fourier.has_fourier(dtype):
+        return "NumPy by its Python functions, as it has no loops " + (f"of {dtype.name}" if dtype.name not in fourier.LETTERS
+                                                                       else "that could be called")
+    return "NumPy's pocketfft at its address"
+
+
 def _chosen(dtype):
     return "one pass that counts" if dtype.itemsize <= 8 else f"elements of {dtype.name} are not moved by it"
 
@@ -135,4 +143,5 @@ def _extrema(dtype):
 
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
            "elements_add": _sums, "topk": _best, "scan": _running, "running": _extrema,
-           "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored, "pixels": _pixels}
+           "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored, "pixels": _pixels,
+           "fourier": _transformed}

@@ -6,11 +6,14 @@
     inverse      out = x^-1                           getrf, getri
     determinant  out = det(x)                         getrf
     logarithm    sign and logarithm of det(x)         getrf
+    orthogonal   q r = x                              gelqf, orglq
+    exponential  I + x + x x / 2 + ..                 gemm
     cofactors    out = det(x) x^-T                    getrf, getri; gesdd, gemm where x is singular, or nearly so
 
 LAPACK goes through columns, so a matrix of ours is its transpose there. For an inverse and a determinant that is the same; of
 x^T = P L U our rows hold U^T and L^T, and a system is solved by U^T, then L^T, then the exchanges of rows backward.
 """
+import math
 from functools import partial
 from typing import Any
 
@@ -26,7 +29,7 @@ LEFT, UPPER, LOWER, NON_UNIT, UNIT = 141, 121, 122, 131, 132                   #
 UPPER_LETTER, ALL_LETTER = 85, 65                        # "U": the triangle that rows see as the lower one; "A": whole u and v
 SINGULAR, INDEFINITE = "Singular matrix", "Matrix is not positive definite"    # as NumPy says it
 UNFOUND = "SVD did not converge"
-FUNCTIONS = ("potrf_", "getrf_", "getri_", "gesdd_")
+FUNCTIONS = ("potrf_", "getrf_", "getri_", "gesdd_", "gelqf_", "orglq_")
 BLOCK = 64                                               # columns that getri turns at a time
 CONDITION = 2.0 ** 26                                    # beyond, an inverse in double has lost half of its digits
 LEAST = 1e-250                                           # products of a diagonal between this and 1 / this have lost nothing
@@ -36,14 +39,16 @@ def lapack_kernel(kind, dtype, target=None, **facts):
     """The kernel of one of KINDS for float32 or float64; None for other dtypes, and where there is no LAPACK.
 
     args : triangular, solve [a, b, out, n, k, step_a, step_b]; a step is 1, or 0 where the stack has one matrix for all
-           cholesky, inverse, determinant, cofactors [x, out, n]          logarithm [x, signs, logarithms, n]
+           cholesky, inverse, determinant, cofactors, exponential [x, out, n]         logarithm [x, signs, logarithms, n]
+           orthogonal [x, q, r, m, n, k]: q is [m, k], r is [k, n], k is min(m, n) or m
     [begin, end) : the stack
     facts        : of triangular: lower, transpose, unit
     errors       : ValueRangeError for a singular or indefinite matrix, or singular values that are not found
     """
     if not has_lapack(dtype):
         return None
-    name = {"triangular": "solve_triangular", "logarithm": "slogdet", "determinant": "det", "cofactors": "det"}.get(kind, kind)
+    name = {"triangular": "solve_triangular", "logarithm": "slogdet", "determinant": "det", "cofactors": "det",
+            "orthogonal": "qr", "exponential": "matrix_exp"}.get(kind, kind)
     flags = tuple(bool(facts[flag]) for flag in ("lower", "transpose", "unit")) if kind == "triangular" else ()
     text = {"cholesky": INDEFINITE, "cofactors": UNFOUND}.get(kind, SINGULAR)
     wrong = partial(ValueRangeError, f"{name}: {text}")
@@ -386,5 +391,101 @@ def write_cofactors(f, dtype):
         give_back(f, memory)
 
 
+@kernel_writer(lambda dtype: f"orthogonal_{dtype.short}")
+def write_orthogonal(f, dtype):
+    """The kernel. Seen by columns x is its transpose, whose factors L Q are the transposes of r and q."""
+    m, n, k = f.arg(3), f.arg(4), f.arg(5)
+    reflections = f.minimum(m, n)
+    with f.when(m > 0):
+        memory = _borrowed(f, (m * n + m + f.maximum(n, k) * BLOCK) * dtype.itemsize)
+        library = Library(f, dtype, n)
+        words = [library.words.at(i).address for i in range(6)]
+        for place, value in ((2, f.maximum(n, k) * BLOCK), (3, m), (4, k), (5, reflections)):
+            library.set(place, value)
+        tau = memory + m * n * dtype.itemsize
+        work = tau + m * dtype.itemsize
+        copied = f.array(dtype, memory)
+        with f.loop(f.begin, f.end) as i:
+            q, r = (f.array(dtype, f.arg(at) + i * size * dtype.itemsize) for at, size in ((1, m * k), (2, k * n)))
+            f.copy(memory, f.arg(0) + i * m * n * dtype.itemsize, m * n * dtype.itemsize)
+            with f.when(n > 0):
+                library.call("gelqf_", words[1], words[3], memory, words[1], tau, work, words[2])
+            with f.loop(0, k) as row:
+                with f.loop(0, f.minimum(row, n)) as c:
+                    r[row * n + c] = 0
+                with f.loop(row, n) as c:
+                    r[row * n + c] = copied[row * n + c]
+            with f.loop(0, m) as row, f.loop(0, f.minimum(n, k)) as c:
+                q[row * k + c] = copied[row * n + c]
+            with f.when(k > 0):
+                library.call("orglq_", words[4], words[3], words[5], q.address, words[4], tau, work, words[2])
+        give_back(f, memory)
+
+
+TERMS = {"float32": (3, 3), "float64": (4, 4)}            # powers of x that are kept, groups of so many terms: 9 terms, 16
+SCALED = 0.5                                              # the norm up to which so many terms have all digits
+
+
+@kernel_writer(lambda dtype: f"exponential_{dtype.short}")
+def write_exponential(f, dtype):
+    """The kernel: Taylor's sum of x / 2^s by the method of Paterson and Stockmeyer (Higham 2008, sections 4.2, 10.3), squared
+    s times."""
+    n, nbytes = _matrices(f, dtype, 2)
+    kept, groups = TERMS[dtype.name]
+    product = write_gemm(f.module, dtype)
+    with f.when(n > 0):
+        memory = _borrowed(f, nbytes * (kept + 1))
+        powers, made = [f.array(dtype, memory + nbytes * i) for i in range(kept)], f.array(dtype, memory + nbytes * kept)
+
+        def multiply(a, b, out, add=0):
+            f.call(product, 0, 0, n, n, n, a.address, n, b.address, n, add, out.address, n)
+
+        def terms(group, out):
+            """out = the terms of a group, each over the power of x that all of them have."""
+            shares = [1.0 / math.factorial(kept * group + i) for i in range(kept)]
+            with f.loop(0, n * n) as j:
+                total = powers[0][j] * shares[1]
+                for power, share in zip(powers[1:], shares[2:]):
+                    total = total + power[j] * share
+                out[j] = total
+            with f.loop(0, n) as j:
+                out[j * (n + 1)] = out[j * (n + 1)] + shares[0]
+        with f.loop(f.begin, f.end) as i:
+            x, out = (f.array(dtype, f.arg(at) + i * nbytes) for at in range(2))
+            factor, squarings = _scaling(f, dtype, x, n)
+            with f.loop(0, n * n) as j:
+                powers[0][j] = x[j] * factor.get()
+            for number in range(1, kept):
+                multiply(powers[number - 1], powers[0], powers[number])
+            here, other = (out, made) if groups % 2 else (made, out)
+            terms(groups - 1, here)
+            for group in range(groups - 2, -1, -1):
+                terms(group, other)
+                multiply(here, powers[-1], other, 1)
+                here, other = other, here
+            with f.loop(0, squarings.get()):
+                multiply(out, out, made)
+                f.copy(out.address, made.address, nbytes)
+        give_back(f, memory)
+
+
+def _scaling(f, dtype, x, n):
+    """(2^-s in x's type, s) as Variables, with which the norm of x is at most SCALED; of a norm that is not finite 1 and 0."""
+    kind = compute_type(dtype)
+    largest, factor, count = f.variable(F64, 0.0), f.variable(kind, 1.0), f.variable(I64, 0)
+    with f.loop(0, n) as r:
+        line = f.variable(F64, 0.0)
+        with f.loop(0, n) as c:
+            line.set(line.get() + _magnitude(f, _double(f, dtype, x[r * n + c])))
+        largest.set(f.select(line.get() > largest.get(), line.get(), largest.get()))
+    with f.when((largest.get() > SCALED) & (largest.get() < float("inf"))), f.repeat() as again:
+        largest.set(largest.get() * 0.5)
+        factor.set(factor.get() * 0.5)
+        count.set(count.get() + 1)
+        again(largest.get() > SCALED)
+    return factor, count
+
+
 KINDS = {"triangular": write_triangular, "solve": write_solve, "inverse": write_inverse, "cholesky": write_cholesky,
-         "determinant": write_determinant, "logarithm": write_logarithm, "cofactors": write_cofactors}
+         "determinant": write_determinant, "logarithm": write_logarithm, "cofactors": write_cofactors,
+         "orthogonal": write_orthogonal, "exponential": write_exponential}

@@ -33,6 +33,7 @@ from .values import Repeated, call, suffix
 
 _FLOAT_OPERATORS = {"add", "sub", "mul", "div", *COMPARISONS}
 _INTEGER_OPERATORS = {"add", "sub", "mul", "and", "or", "xor", *COMPARISONS}
+MASKED_SHORTS = 16              # lanes of a machine that loads some of several narrow elements at once: AVX-512
 COUNTED = 1 << 30               # elements of a row whose numbers are counted in 32 bits
 
 
@@ -363,10 +364,34 @@ class VectorLoops:
         address, mask = b.bitcast(pointer, kind.as_pointer()), self.vector.mask
         if mask is None:
             raw = b.load(address, typ=kind, align=dtype.itemsize)
+        elif dtype.itemsize < 4 and self.target.lanes < MASKED_SHORTS:
+            return self.arithmetic.from_memory(self.load_what_is_left(pointer, kind, dtype, scope), dtype)
         else:
             raw = call(b, f"llvm.masked.load.{suffix(kind)}.p0", kind,
                        [address, I32(dtype.itemsize), mask, ir.Constant(kind, None)])
         return self.arithmetic.from_memory(mark(raw, scope), dtype)
+
+    def load_what_is_left(self, pointer, kind, dtype, scope):
+        """The elements that are there of narrow ones, 0 for the others: a masked load of them would be a branch for each."""
+        b, left, count, slot = self.builder, self.vector.left, kind.count, self.arithmetic.slot(kind)
+
+        def move(many, start, to):
+            part = ir.VectorType(kind.element, many)
+            value = mark(b.load(b.bitcast(start, part.as_pointer()), typ=part, align=dtype.itemsize), scope)
+            b.store(value, b.bitcast(to, part.as_pointer()), align=dtype.itemsize)
+        with b.if_else(b.icmp_signed(">=", left, I32(count))) as (all_of_them, some):
+            with all_of_them:
+                move(count, pointer, slot)
+            with some:
+                b.store(ir.Constant(kind, None), slot)
+                to = b.bitcast(slot, kind.element.as_pointer())
+                while count > 1:
+                    count //= 2
+                    there = b.icmp_signed("!=", b.and_(left, I32(count)), I32(0))
+                    with b.if_then(there):
+                        move(count, pointer, to)
+                    pointer, to = (b.select(there, b.gep(place, [I64(count)]), place) for place in (pointer, to))
+        return b.load(slot, typ=kind, align=dtype.itemsize)
 
     def vector_store(self, value, pointer, dtype, scope):
         """Write the elements that are there from `pointer` on."""
