@@ -117,9 +117,9 @@ class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
 
 
 class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape")):
-    """A sparse matrix by rows.
+    """A sparse matrix by rows, of numbers or of blocks of one shape.
 
-    indptr : int[rows + 1], from 0 to N      indices : int[N], columns      values : [N]      shape : (rows, columns)
+    indptr : int[rows + 1], from 0 to N      indices : int[N], columns      values : [N, ..]      shape : (rows, columns, ..)
     raises : ShapeError where the parts do not fit together, DTypeError for indices that are no integers
     """
     __slots__ = ()
@@ -130,8 +130,11 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         shape = _shape_of("CSRTensor", shape)
         _check("CSRTensor: indptr", indptr, 1, integers=True)
         _check("CSRTensor: indices", indices, 1, integers=True)
-        _check("CSRTensor: values", values, 1)
-        if len(shape) != 2 or indptr.shape[0] != shape[0] + 1 or indices.shape != values.shape:
+        if len(shape) < 2:
+            raise ShapeError("CSRTensor: shape has at least two axes", note=f"shape: {list(shape)}")
+        _check("CSRTensor: values", values, len(shape) - 1)
+        if (indptr.shape[0] != shape[0] + 1 or indices.shape[0] != values.shape[0]
+                or tuple(values.shape[1:]) != tuple(shape[2:])):
             raise ShapeError("CSRTensor: indptr is [rows + 1], indices and values are of one size",
                              note=f"indptr: {list(indptr.shape)}, indices: {list(indices.shape)}, "
                              f"values: {list(values.shape)}, shape: {list(shape)}")
@@ -147,16 +150,23 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         return reduce_sum(cast(less_equal(ends, places), dtype=dtype_of(self.indices)), axis=(1,), keepdims=False)
 
     def to_coo(self):
-        """The matrix by coordinates."""
+        """The matrix by coordinates. raises : ShapeError for more than two axes"""
+        self.check_matrix("to_coo")
         return COOTensor(stack((self.rows(), self.indices), 1), self.values, self.shape)
 
     def to_dense(self):
         """The Tensor of this shape."""
-        return self.to_coo().to_dense()
+        return scatter_nd(stack((self.rows(), self.indices), 1), self.values, self.shape)
+
+    def check_matrix(self, name):
+        """raises : ShapeError for more than two axes"""
+        if len(self.shape) != 2:
+            raise ShapeError(f"{name}: a sparse matrix is wanted", note=f"shape: {list(self.shape)}")
 
     def mm(self, matrix):
         """self @ matrix, a Tensor; raises : ShapeError where the inner sizes differ"""
         _no_sparse("mm", matrix)
+        self.check_matrix("mm")
         matrix = as_operand(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != self.shape[1]:
             raise ShapeError("mm: the contracted sizes differ", note=f"{list(self.shape)} and {list(matrix.shape)}")
@@ -172,8 +182,8 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         return COOTensor(concat((first.indices, second.indices)), values, self.shape).coalesce().to_csr()
 
     def sum(self, axis):
-        """The sum of each row, [rows, 1]. axis: 1 or -1. raises : ArgumentError for another axis"""
-        if axis not in (1, -1):
+        """The sum of each row, [rows, 1, ..]. axis: 1 or -1. raises : ArgumentError for another axis"""
+        if axis not in (1, 1 - len(self.shape)):
             raise ArgumentError(f"csr_reduce_sum: axis is 1, not {axis}")
         return reduce_sum(self.to_dense(), axis=(1,), keepdims=True)
 
@@ -195,7 +205,8 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         if isinstance(other, (int, float)):
             return other
         flat = self.rows() * self.shape[1] + self.indices
-        return gather(reshape(broadcast_to(as_operand(other), shape=self.shape), shape=(-1,)), flat, 0)
+        whole = broadcast_to(as_operand(other), shape=self.shape)
+        return gather(reshape(whole, shape=(self.shape[0] * self.shape[1], *self.shape[2:])), flat, 0)
 
 
 class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):

@@ -207,6 +207,7 @@ def csr_add(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
 def csr_softmax(logits: Any, dtype: DTypeLike) -> Any:
     """The softmax of each row over the values that are held. logits : CSRTensor; dtype : of the result; raises : ArgumentError"""
     _check_form("csr_softmax", CSRTensor, logits)
+    logits.check_matrix("csr_softmax")
     rows, values = expand_dims(logits.rows(), -1), cast_to(logits.values, dt.dtype(dtype))
     lowest = full((logits.shape[0],), float("-inf"), dtype=dtype_of(values))
     raised = exp(values - gather(tensor_scatter_max(lowest, rows, values), logits.rows(), 0))

@@ -42,6 +42,28 @@ def test_products_are_those_of_the_dense_matrix(run):
     np.testing.assert_allclose(column.asnumpy(), DENSE @ MATRIX[:, :1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, as_graph], ids=["eager", "graph"])
+def test_a_matrix_by_rows_may_hold_blocks(run):
+    rows, blocks = coo().to_csr(), DENSE[..., None] * np.array([1, -2], np.float32)
+    values = Tensor(blocks[DENSE != 0])
+
+    def functions(values, d):
+        z = CSRTensor(rows.indptr, rows.indices, values, (3, 4, 2))
+        return z.to_dense(), (z * d).to_dense(), (z / 4).to_dense(), z.sum(1), z.abs().values
+    dense, product, quarter, sums, sizes = run(functions)(values, Tensor(MATRIX))
+    np.testing.assert_array_equal(dense.asnumpy(), blocks)
+    np.testing.assert_allclose(product.asnumpy(), blocks * MATRIX, rtol=1e-6)
+    np.testing.assert_array_equal(quarter.asnumpy(), blocks / 4)
+    np.testing.assert_array_equal(sums.asnumpy(), blocks.sum(1, keepdims=True))
+    np.testing.assert_array_equal(sizes.asnumpy(), abs(values.asnumpy()))
+    z = CSRTensor(rows.indptr, rows.indices, values, (3, 4, 2))
+    for call in (z.to_coo, lambda: z.mm(Tensor(MATRIX)), lambda: z.add(z), lambda: ops.csr_softmax(z, ms.float32)):
+        with pytest.raises(ShapeError, match="a sparse matrix is wanted"):
+            call()
+    with pytest.raises(ShapeError):
+        CSRTensor(rows.indptr, rows.indices, values, (3, 4, 3))
+
+
 def test_equal_indices_add_up_and_rows_need_not_be_in_order():
     z = COOTensor(Tensor([[2, 1], [0, 0], [2, 1]]), Tensor([1.0, 5.0, 2.0]), (3, 2))
     np.testing.assert_array_equal(z.to_dense().asnumpy(), [[5, 0], [0, 0], [0, 3]])
