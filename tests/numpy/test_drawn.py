@@ -1,5 +1,5 @@
 """mindlite.numpy against NumPy for drawn operands, axes and options of some 200 functions: kinds of dtype, shapes, values,
-refusals."""
+refusals and the classes of their exceptions."""
 import numpy as onp
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -222,18 +222,22 @@ def difference(made, want):
     return "" if onp.allclose(made, want, 1e-4, 1e-5, equal_nan=True) else f"{made.tolist()} for {want.tolist()}"
 
 
+KINDS = (ValueError, TypeError, IndexError, ZeroDivisionError)           # what both refuse with; an AxisError is two of them
+
+
 def compared(name, seed):
     """(what differs for the call of this name and seed, or '', the arguments)"""
     args, options = CALLS[name](Drawing([seed, *name.encode()]))
     with onp.errstate(all="ignore"):
         try:
             want, refused = getattr(onp, name)(*args, **options), None
-        except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+        except KINDS as error:
             want, refused = None, error
     try:
         made = getattr(mnp, name)(*map(given_to, args), **{key: given_to(value) for key, value in options.items()})
-    except (ValueError, TypeError, IndexError) as error:
-        return ("" if refused is not None else f"refused: {error}"), (args, options)
+    except KINDS as error:
+        same = any(isinstance(error, kind) and isinstance(refused, kind) for kind in KINDS)
+        return ("" if same else f"refused: {error!r} for {refused!r}"), (args, options)
     return (f"{made} for {refused!r}" if refused is not None else difference(made, want)), (args, options)
 
 
