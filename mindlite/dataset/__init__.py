@@ -7,7 +7,7 @@
     pipeline.py   how it runs: rows are described, then computed here or in a worker process
     dataset.py    Dataset: the node, its operations as methods;  rows.py, order.py, batches.py, sources.py  the kinds of nodes
     workers.py    processes and shared memory;  draws.py  random numbers;  samplers.py, iterators.py, columns.py, callbacks.py
-    files/        sources in files, one table;  mindrecord/  MindSpore's format
+    files/        sources in files, one table;  line_reader.py  lines by number;  mindrecord/  MindSpore's format
     serialization.py  pipelines as JSON
     operation.py  makes operations of functions: transforms.py, vision/, text.py, audio/
 
@@ -34,6 +34,7 @@ from .files.texts import (AGNewsDataset, AmazonReviewDataset, CLUEDataset, CSVDa
                           SQuADDataset, SST2Dataset, SogouNewsDataset, TextFileDataset, UDPOSDataset, WikiTextDataset,
                           YahooAnswersDataset, YelpReviewDataset)
 from .iterators import DictIterator, Iterator, TupleIterator, _cleanup, _set_iterator_cleanup, _unset_iterator_cleanup
+from .line_reader import LineReader
 from .mindrecord.reader import MindDataset
 from .order import ZipDataset
 from .pipeline import PipelineError
@@ -67,7 +68,7 @@ __all__ = ["AGNewsDataset", "AmazonReviewDataset", "BatchInfo", "BuiltinSampler"
            "DictIterator", "DistributedSampler", "EMnistDataset", "EnWik9Dataset", "ErrorSamplesMode", "FakeImageDataset",
            "FashionMnistDataset", "FlickrDataset", "Flowers102Dataset", "Food101Dataset", "GTZANDataset", "GeneratorDataset",
            "IMDBDataset", "IWSLT2016Dataset", "IWSLT2017Dataset", "ImageFolderDataset", "IterSampler", "Iterator",
-           "KITTIDataset", "KMnistDataset", "LFWDataset", "LJSpeechDataset", "LSUNDataset", "LibriTTSDataset",
+           "KITTIDataset", "KMnistDataset", "LFWDataset", "LJSpeechDataset", "LSUNDataset", "LibriTTSDataset", "LineReader",
            "ManifestDataset", "MapDataset", "MindDataset", "MnistDataset", "Multi30kDataset", "NumpySlicesDataset",
            "OmniglotDataset", "PKSampler", "PaddedDataset", "PennTreebankDataset", "PhotoTourDataset", "PipelineError",
            "Places365Dataset", "QMnistDataset", "RandomDataset", "RandomSampler", "RenderedSST2Dataset", "SBDataset",

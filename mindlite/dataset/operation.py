@@ -28,6 +28,10 @@ INT_MAX, FLOAT_MAX = 2 ** 31 - 1, 16777216       # MindSpore's bounds
 JOINED: dict[tuple[type, type], Callable] = {}   # {(class, class of the next): what makes one function of the two}
 
 
+class NoOperationError(ArgumentError, ValueRangeError):
+    """An element of a list of operations that cannot be called: a TypeError of some of MindSpore's, a ValueError of others."""
+
+
 class DataError(MindliteError, RuntimeError):
     """Data that an operation does not take."""
 
@@ -37,13 +41,16 @@ class Operation:
 
     takes  : how many columns it is a function of
     random : True if it draws;  each : True if it takes one image, and of several columns each by itself, with the same draws
+    many   : True if it is a function of the tuple of all columns
     """
     builtin = True
-    random = each = False
+    random = each = many = False
     takes = 1
     function: Callable
 
     def __call__(self, *data: Any) -> Any:
+        if self.many:
+            return self.function(data, **self.__dict__)
         if self.each and len(data) > 1:
             return tuple(with_the_same_draws(self.function, data, self.__dict__))
         if len(data) != self.takes:
@@ -96,11 +103,13 @@ def of_frames(function: Callable) -> Callable:
 
 
 def operation(*, random: bool = False, wrap: Callable | None = None, together: Callable | None = None, video: bool = False,
-              **checks: Any) -> Callable:
+              each: bool = False, many: bool = False, **checks: Any) -> Callable:
     """A decorator that makes a class of a function: see the top of this module.
 
     together : called with the dict of all arguments after each has passed its own check
     video    : True if it takes [.., height, width, channels], and does with each image what it does with one
+    each     : True if it takes several columns, and does the same with each, with the same draws
+    many     : True if it is a function of the tuple of all columns
     """
     def make(function: Callable) -> type:
         signature = inspect.signature(function)
@@ -125,15 +134,15 @@ def operation(*, random: bool = False, wrap: Callable | None = None, together: C
                 together(self.__dict__)
         inner = wrap(function) if wrap else function
         inner = of_frames(inner) if video else inner
-        each = ".vision." in function.__module__ and len(signature.parameters) - len(named) == 1
         return type(function.__name__, (Operation,), {
             "__init__": __init__, "__doc__": function.__doc__, "__module__": function.__module__, "random": random,
-            "each": each, "takes": len(signature.parameters) - len(named),
+            "each": each, "many": many, "takes": len(signature.parameters) - len(named),
             "__qualname__": function.__name__, "__signature__": outer, "function": staticmethod(inner)})
     return make
 
 
-def image_operation(*, random: bool = False, pil: bool = True, video: bool = False, **checks: Check) -> Callable:
+def image_operation(*, random: bool = False, pil: bool = True, video: bool = False, each: bool = False,
+                    **checks: Check) -> Callable:
     """A decorator for functions of one image as an array; pil=False: the result stays an array."""
     def wrap(function: Callable) -> Callable:
         @functools.wraps(function)
@@ -142,7 +151,7 @@ def image_operation(*, random: bool = False, pil: bool = True, video: bool = Fal
             result = function(array, **arguments)
             return as_pil(result) if pil and isinstance(image, Image.Image) else result
         return call
-    return operation(random=random, wrap=wrap, video=video, **checks)
+    return operation(random=random, wrap=wrap, video=video, each=each, **checks)
 
 
 def image_array(image: Any, name: str) -> np.ndarray:
@@ -196,10 +205,23 @@ def within(value: Any, low: Any, high: Any, name: str, open_left: bool = False, 
     return value
 
 
-def number(low: float = -FLOAT_MAX, high: float = FLOAT_MAX, open_left: bool = False) -> Check:
-    """A number in an interval."""
+def number(low: float = -FLOAT_MAX, high: float = FLOAT_MAX, open_left: bool = False,
+           kinds: tuple[type, ...] = (float, int)) -> Check:
+    """A number in an interval. kinds : its types, in the order in which MindSpore tells them"""
     def check(value: Any, name: str) -> Any:
-        return within(kind_of(float, int)(value, name), low, high, name, open_left)
+        return within(kind_of(*kinds)(value, name), low, high, name, open_left)
+    return check
+
+
+real = functools.partial(number, kinds=(int, float))
+
+
+def worded(word: str, *kinds: type) -> Check:
+    """An instance of one of the types, refused in the words of MindSpore's operations on text."""
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, kinds) or isinstance(value, bool) and bool not in kinds:
+            raise ArgumentError(f"Wrong input type for {name}, should be {word}.", note=f"it is {value!r}")
+        return value
     return check
 
 
@@ -247,8 +269,8 @@ def items(check: Check, *lengths: int) -> Check:
         if not isinstance(value, np.ndarray):
             kind_of(list, tuple)(value, name)
         if lengths and len(value) not in lengths:
-            raise ValueRangeError(f"{name} should be a list or tuple of length {' or '.join(map(str, lengths))}, but got "
-                                  f"{len(value)}.")
+            raise ArgumentError(f"{name} should be a list or tuple of length {' or '.join(map(str, lengths))}.",
+                                note=f"its length is {len(value)}")
         return tuple(check(element, f"{name}[{k}]") for k, element in enumerate(value))
     return check_all
 
@@ -280,12 +302,12 @@ def dtype_of(value: Any, name: str) -> np.dtype:
     raise ArgumentError(f"Argument {name} with value {value} is not of type [<class 'mindspore.dtype'>], but got {type(value)}.")
 
 
-def functions(value: Any, name: str = "transforms") -> list[Callable]:
-    """A list of operations."""
+def functions(value: Any, name: str = "transforms", kind: str = "transforms op") -> list[Callable]:
+    """A list of operations. raises : ArgumentError for no list; ValueRangeError for an empty one, and for what is no operation"""
     kind_of(list)(value, f"{name} list")
     if not value:
         raise ValueRangeError(f"{name} list can not be empty.")
     for k, one in enumerate(value):
         if not callable(one):
-            raise ValueRangeError(f"{name}[{k}] is neither a transforms op nor a callable pyfunc.")
+            raise NoOperationError(f"{name}[{k}] is neither a {kind} nor a callable pyfunc.")
     return value

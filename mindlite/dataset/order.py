@@ -153,7 +153,16 @@ class ConcatDataset(Dataset):
         sizes = [child.size() for child in self.children]
         if None in sizes:
             return None
-        return sum(sizes) if self.sampler is None else self.sampler.count(sum(sizes))    # type: ignore[arg-type]
+        return self._chosen(sum(sizes))                      # type: ignore[arg-type]
+
+    def get_dataset_size(self) -> int:
+        """How many rows a pass has; a dataset whose size only a pass can tell is counted by itself."""
+        if self._size is None:
+            self._size = self._chosen(sum(child.get_dataset_size() for child in self.children))
+        return self._size
+
+    def _chosen(self, rows: int) -> int:
+        return rows if self.sampler is None else self.sampler.count(rows)
 
     def use_sampler(self, new_sampler: BuiltinSampler | None) -> None:
         """Choose among the rows of all datasets: `Subset`, `Distributed` and the like."""

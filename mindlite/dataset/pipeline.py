@@ -279,7 +279,8 @@ class Run:
         source = self._source_of(below)
         file = None if source is None or isinstance(source[1], list) else source[0].file_of(source[1])
         opening = f"{node.failing(operation)} The corresponding data file is: {file}." if file else node.failing(operation)
-        text = f"{opening} Error description:\n{first}\n      {place}"
+        told = f"{opening} " if isinstance(error, MindliteError) else f"{opening} Error description:\n"
+        text = f"{told}{first}\n      {place}"
         if rest:
             text += "\n" + rest
         location = where or node.made_at

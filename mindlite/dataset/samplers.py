@@ -232,9 +232,9 @@ class SubsetSampler(BuiltinSampler):
         if not isinstance(indices, (list, tuple, np.ndarray)) and not hasattr(indices, "__iter__"):
             raise ArgumentError(f"Unsupported sampler object of type ({type(indices)})")
         found = list(itertools.islice(indices, num_samples or None))
-        for index in found:
+        for k, index in enumerate(found):
             if isinstance(index, (bool, np.bool_)) or not isinstance(index, (int, np.integer)):
-                raise ArgumentError(f"SubsetSampler: Type of indices element must be int, but got list[{found.index(index)}]: "
+                raise ArgumentError(f"SubsetSampler: Type of indices element must be int, but got list[{k}]: "
                                     f"{index}, type: {type(index)}.")
         self.chosen = np.asarray(found, np.int64)
 
@@ -293,23 +293,47 @@ class WeightedRandomSampler(BuiltinSampler):
 
 
 class Sampler(BuiltinSampler):
-    """Base of samplers that users write: `__iter__` gives indices. While it runs `self.dataset_size` is known."""
+    """Base of samplers that users write: `__iter__` gives indices, as many as `num_samples` or `__len__` say.
+
+    While it runs `self.dataset_size` is known.
+    """
     dataset_size = 0
+    _passes = 0
 
     def __iter__(self) -> Iterator[int]:
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Called before each pass."""
+        """Called between two passes."""
 
     def choose(self, size, numbers, labels=None):
         self.dataset_size = size
-        self.reset()
-        limit = self.num_samples or size
-        return np.fromiter(itertools.islice(iter(self), limit), np.int64)
+        if self._passes:
+            self.reset()
+        self._passes += 1
+        return self._taken(size)
+
+    def count(self, size):
+        if self.child_sampler is not None:
+            return super().count(size)
+        self.dataset_size = size
+        known = self.num_samples or _length_of(self)
+        return len(self._taken(size)) if known is None else known
+
+    def _taken(self, size: int) -> np.ndarray:
+        wanted = self.num_samples or _length_of(self)
+        found = np.fromiter(itertools.islice(iter(self), size if wanted is None else wanted), np.int64)
+        if wanted is not None and len(found) < wanted:
+            raise SampleIndexError(f"The actual amount of data read from generator {len(found)} is different from generator.len "
+                                   f"{wanted}, you should adjust generator.len to make them match.")
+        return found
 
     def is_shuffled(self):
         return self.child_sampler is None or super().is_shuffled()
+
+
+def _length_of(sampler: Any) -> int | None:
+    return len(sampler) if hasattr(type(sampler), "__len__") else None
 
 
 class IterSampler(Sampler):
@@ -319,7 +343,7 @@ class IterSampler(Sampler):
         if iter(sampler) is sampler:                         # an iterator gives its indices once
             sampler = list(sampler)
         if num_samples is None:
-            num_samples = len(list(sampler))
+            num_samples = len(list(sampler)) if _length_of(sampler) is None else _length_of(sampler)
         super().__init__(num_samples)
         self.sampler = sampler
 
@@ -332,14 +356,16 @@ def select_sampler(num_samples: int | None, sampler: Any, shuffle: Any, num_shar
     """The sampler that a source's arguments mean. raises : ArgumentError, ValueRangeError, RuntimeError for a contradiction"""
     _count(num_samples)
     if sampler is not None:
+        if isinstance(sampler, (int, list, np.ndarray)) and shuffle is num_shards is shard_id is None:
+            return SubsetSampler([sampler] if isinstance(sampler, int) else sampler, num_samples)
         if num_samples is not None or shuffle is not None or num_shards is not None or shard_id is not None:
             raise ValueRangeError(f"Conflicting arguments during sampler assignments. num_samples: {num_samples}, "
                                   f"num_shards: {num_shards}, shard_id: {shard_id}, shuffle: {shuffle}.")
         if isinstance(sampler, BuiltinSampler):
             return sampler
-        if isinstance(sampler, (list, tuple)) and all(isinstance(s, int) for s in sampler):
+        if isinstance(sampler, tuple) and all(isinstance(s, int) for s in sampler):
             return SubsetSampler(sampler)
-        if hasattr(sampler, "__iter__"):
+        if not isinstance(sampler, str) and (hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__")):
             return IterSampler(sampler)
         raise ArgumentError(f"Unsupported sampler object of type ({type(sampler)})")
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import collections
 import enum
+import functools
 import re
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, cast
@@ -17,7 +19,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
 from .columns import names_list
-from .operation import DataError, Operation, dtype_of, flag, items, kind_of, operation, optional, whole
+from .operation import DataError, Operation, dtype_of, flag, items, kind_of, operation, optional, whole, worded
 from .pieces import (JiebaMode, JiebaTokenizer, SentencePieceModel, SentencePieceTokenizer, SentencePieceVocab,
                      SPieceTokenizerLoadType, SPieceTokenizerOutType, one_text, texts, tokens_of)
 
@@ -279,13 +281,16 @@ def matches(pattern: str, text: str) -> Iterator[tuple[str, int]]:
         yield match.group(), byte
 
 
-@operation(with_offsets=flag)
+yes, word, form = worded("boolean", bool), worded("string", str), worded("enum of 'NormalizeForm'", NormalizeForm)
+
+
+@operation(with_offsets=yes)
 def WhitespaceTokenizer(data, /, with_offsets=False):
     """The words between white space."""
     return tokens_of(matches(r"\S+", one_text(data, "WhitespaceTokenizerOp")), with_offsets)
 
 
-@operation(with_offsets=flag)
+@operation(with_offsets=yes)
 def UnicodeCharTokenizer(data, /, with_offsets=False):
     """The characters."""
     return tokens_of(matches(r"(?s).", one_text(data, "UnicodeCharTokenizer")), with_offsets)
@@ -301,7 +306,7 @@ def script(char: str) -> str:
     return unicodedata.name(char, "COMMON").partition(" ")[0]
 
 
-@operation(keep_whitespace=flag, with_offsets=flag)
+@operation(keep_whitespace=yes, with_offsets=yes)
 def UnicodeScriptTokenizer(data, /, keep_whitespace=False, with_offsets=False):
     """Pieces of one script each; white space separates, and is a piece of its own if it is kept."""
     text = one_text(data, "UnicodeScriptTokenizer")
@@ -335,20 +340,51 @@ def split_by(pattern: str, keep: str, text: str) -> Iterator[tuple[str, int]]:
         yield text[last:], byte
 
 
+@functools.cache
+def characters_of(category: str) -> str:
+    """The characters of a general category of Unicode, as ranges for a regular expression. raises : ValueError"""
+    inside = np.array([unicodedata.category(chr(code)).startswith(category) for code in range(sys.maxunicode + 1)])
+    edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).reshape(-1, 2)
+    if not len(edges):
+        raise ValueError(f"Unicode has no category {category!r}")
+    return "".join(f"\\U{first:08x}-\\U{last - 1:08x}" for first, last in edges.tolist())
+
+
+def with_properties(pattern: str) -> str:
+    """A pattern with the characters in place of ICU's \\p{category} and \\P{category}. raises : ValueError"""
+    found, inside, k = [], False, 0
+    while k < len(pattern):
+        named = re.compile(r"\\([pP])\{(\w+)\}").match(pattern, k)
+        part = pattern[k:k + 2] if pattern[k] == "\\" else pattern[k]
+        if named:
+            part, negated = named.group(), named.group(1) == "P"
+            if inside and negated:
+                raise ValueError(f"{part} inside of [..]")
+            found.append(characters_of(named.group(2)) if inside else f"[{'^' * negated}{characters_of(named.group(2))}]")
+        else:
+            found.append(part)
+            inside = part == "[" or inside and part != "]"
+        k += len(part)
+    return "".join(found)
+
+
 def regex(value: Any, name: str) -> str:
     """A regular expression, ICU's \\p{..} for Unicode's properties among them. raises : ArgumentError, ValueRangeError"""
     kind_of(str)(value, name)
-    for property_, chars in {r"\p{P}": r"!-/:-@\[-`{-~¡-¿‐-⁞、-〿！-／：-＠［-｀｛-･", r"\p{Cc}": r"\x00-\x1f\x7f-\x9f",
-                             r"\p{L}": r"^\W\d_"}.items():
-        value = value.replace("[" + property_, "[" + chars).replace(property_, f"[{chars}]")
     try:
+        value = with_properties(value)
         re.compile(value)
-    except re.error as error:
+    except (re.error, ValueError) as error:
         raise ValueRangeError(f"{name} is no regular expression: {error}") from None
     return value
 
 
-@operation(delim_pattern=regex, keep_delim_pattern=regex, with_offsets=flag)
+def worded_regex(value: Any, name: str) -> str:
+    """The same; a wrong type is told in other words."""
+    return regex(word(value, name), name)
+
+
+@operation(delim_pattern=worded_regex, keep_delim_pattern=worded_regex, with_offsets=yes)
 def RegexTokenizer(data, /, delim_pattern, keep_delim_pattern="", with_offsets=False):
     """The pieces between matches of a pattern. keep_delim_pattern : those matches that this matches are pieces too"""
     return tokens_of(split_by(delim_pattern, keep_delim_pattern, one_text(data, "RegexTokenizer")), with_offsets)
@@ -405,8 +441,8 @@ def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused
 
 
 BASIC: dict[str, Any]
-BASIC = dict(lower_case=flag, keep_whitespace=flag, normalization_form=kind_of(NormalizeForm), preserve_unused_token=flag,
-             with_offsets=flag)
+BASIC = dict(lower_case=yes, keep_whitespace=yes, normalization_form=form, preserve_unused_token=yes,
+             with_offsets=yes)
 
 
 @operation(**BASIC)
@@ -439,8 +475,8 @@ def wordpieces(word: str, start: int, vocab: Vocab, suffix: str, longest: int, u
 
 
 PIECES: dict[str, Any]
-PIECES = dict(vocab=kind_of(Vocab), suffix_indicator=kind_of(str), max_bytes_per_token=whole(0), unknown_token=kind_of(str),
-              with_offsets=flag)
+PIECES = dict(vocab=worded("text.Vocab object", Vocab), suffix_indicator=word, max_bytes_per_token=whole(0), unknown_token=word,
+              with_offsets=yes)
 
 
 def _pieces(words: Iterable[tuple[str, int]], vocab: Vocab, suffix: str, longest: int, unknown: str, with_offsets: bool) -> Any:
@@ -536,11 +572,10 @@ def SlidingWindow(data, /, width, axis=0):
 
 
 def _sizes(value: Any, name: str) -> tuple[int, ...]:
-    return items(whole(1), *())(value if isinstance(value, (list, tuple)) else [value], name) or _refuse(name)
-
-
-def _refuse(name: str) -> Any:
-    raise ValueRangeError(f"{name} should not be empty.")
+    found = value if isinstance(value, (list, tuple)) else [value]
+    if not found or not all(isinstance(n, int) for n in found):
+        raise ValueRangeError(f"{name} needs to be a non-empty list of positive integers.", note=f"it is {value!r}")
+    return items(whole(1))(found, name)
 
 
 def _pad(value: Any, name: str) -> tuple[str, int]:
@@ -565,8 +600,8 @@ def Ngram(data, /, n, left_pad=("", 0), right_pad=("", 0), separator=" "):
 
 @operation()
 def CaseFold(data, /):
-    """Text without case: Unicode's case folding."""
-    return _each(data, str.casefold, "CaseFold")
+    """Text without case and width: Unicode's NFKC case folding."""
+    return _each(data, lambda text: unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()), "CaseFold")
 
 
 def _each(data: Any, function: Callable[[str], str], name: str) -> np.ndarray:
@@ -574,7 +609,7 @@ def _each(data: Any, function: Callable[[str], str], name: str) -> np.ndarray:
     return np.array([function(token) for token in tokens.ravel().tolist()] or [""]).reshape(tokens.shape)
 
 
-@operation(normalize_form=kind_of(NormalizeForm))
+@operation(normalize_form=lambda value, name: form(value, "normalization_form"))
 def NormalizeUTF8(data, /, normalize_form=NormalizeForm.NFKC):
     """Text in one of Unicode's normal forms."""
     if normalize_form == NormalizeForm.NONE:

@@ -35,15 +35,14 @@ def TypeCast(data, /, data_type):
 
 @operation(num_classes=whole(1), smoothing_rate=number(0.0, 1.0))
 def OneHot(data, /, num_classes, smoothing_rate=0.0):
-    """A vector of `num_classes` for each whole number, 1 at its position. data : a scalar, [n] or [n, 1]
+    """A vector of `num_classes` for each whole number, 1 at its position. data : a scalar or [n], sizes of 1 aside
 
     smoothing_rate : the 1 becomes 1 - rate, and rate is shared by all (Szegedy et al. 2016); the result is float64 then
     """
     data = np.asarray(data)
     if data.dtype.kind not in "iu":
         raise DataError(f"OneHot: OneHot only supports input of int type, but got: {data.dtype}")
-    if data.ndim > 1 and data.shape[-1] == 1:
-        data = data[..., 0]
+    data = data.squeeze()
     if data.ndim > 1:
         raise DataError(f"OneHot: Only support scalar or 1D input, got rank: {data.ndim}")
     if data.size and data.max() >= num_classes:
@@ -54,7 +53,16 @@ def OneHot(data, /, num_classes, smoothing_rate=0.0):
     return hot.astype(data.dtype) if not smoothing_rate else hot * (1 - smoothing_rate) + smoothing_rate / num_classes
 
 
-@operation(pad_shape=kind_of(list, tuple))
+def _ends(value: Any, name: str) -> tuple:
+    """A list of sizes or None. raises : ArgumentError, ValueRangeError"""
+    for size in kind_of(list)(value, name):
+        if size is not None and not isinstance(size, int):
+            raise ArgumentError("a value in the list is not an integer.")
+        optional(whole(1))(size, name)
+    return tuple(value)
+
+
+@operation(pad_shape=_ends)
 def PadEnd(data, /, pad_shape, pad_value=None):
     """The data padded, or cut, at its ends to a shape. pad_shape : None keeps a size; pad_value : 0 or empty text by default"""
     data = np.asarray(data)
@@ -67,16 +75,15 @@ def PadEnd(data, /, pad_shape, pad_value=None):
     return pad_end(data[tuple(slice(n) for n in shape)], shape, pad_value)
 
 
-@operation(axis=whole(-1, 0))
-def Concatenate(data, /, axis=0, prepend=None, append=None):
-    """`prepend`, the data and `append` one after the other."""
-    data = np.asarray(data)
-    parts = [np.asarray(part) for part in (prepend, data, append) if part is not None]
+@operation(axis=whole(-1, 0), prepend=optional(kind_of(np.ndarray)), append=optional(kind_of(np.ndarray)), many=True)
+def Concatenate(columns, /, axis=0, prepend=None, append=None):
+    """`prepend`, the columns and `append` one after the other."""
+    parts = [np.asarray(part) for part in (prepend, *columns, append) if part is not None]
     if any(part.ndim != 1 for part in parts):
         raise DataError("Concatenate: only 1D input supported")
     for part in parts:
-        if part.dtype.kind != data.dtype.kind:
-            raise DataError(f"Concatenate: input datatype does not match: {data.dtype} and {part.dtype}")
+        if part.dtype.kind != parts[0].dtype.kind:
+            raise DataError(f"Concatenate: input datatype does not match: {parts[0].dtype} and {part.dtype}")
     return np.concatenate(parts)
 
 
@@ -103,7 +110,10 @@ def Mask(data, /, operator, constant, dtype=np.dtype(bool)):
     """Where the data compares with a constant as `operator` says: a mask of type `dtype`."""
     data = np.asarray(data)
     if isinstance(constant, (str, bytes)) != (data.dtype.kind in "US"):
-        raise DataError(f"Mask: input array is {data.dtype}, the constant {type(constant).__name__}")
+        raise DataError("Mask: input datatype does not match the value datatype, both should be numeric or both text.",
+                        note=f"{data.dtype} and {type(constant).__name__}")
+    if data.dtype.kind not in "US":
+        constant = np.asarray(constant).astype(data.dtype)   # cut off, as MindSpore's is
     return _COMPARE[operator](data, constant).astype(dtype)
 
 
@@ -182,7 +192,7 @@ class _OfOperations(Operation):
     """Base of operations that hold others."""
 
     def __init__(self, transforms: list[Callable]) -> None:
-        self.transforms = functions(transforms)
+        self.transforms = functions(transforms, kind="transforms op (TensorOperation)")
 
 
 class Compose(_OfOperations):

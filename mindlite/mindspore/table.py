@@ -141,6 +141,7 @@ _REASONS = {
     "sums between groups of eight Ascend devices": ("AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"),
     "a client of MindSpore's cache server": ("DatasetCache",),
     "it reads Huawei's cloud storage": ("OBSMindDataset",),
+    "MindSpore 2.10 has it no more": ("GraphData", "SamplingStrategy"),
     "Ascend's video decoder": ("VideoFrameDvpp",),
     "parameters cut by MindSpore's parallel strategies; files of shards are `train.save_sharded_checkpoint`'s": (
         "get_ckpt_path_with_strategy", "export_split_mindir", "split_mindir", "split_dynamic_mindir",
@@ -403,7 +404,7 @@ MODULES = {
         "_set_training_dataset", "_get_training_dataset", "_reset_training_dataset")}),
     **{f"dataset.{name}": (("mindlite.dataset",), {}) for name in (
         "engine.samplers", "engine.datasets_vision", "engine.datasets_text", "engine.datasets_audio",
-        "engine.datasets_user_defined", "engine.datasets_standard_format", "callback", "core")},
+        "engine.datasets_user_defined", "engine.datasets_standard_format", "callback", "core", "utils", "utils.line_reader")},
     "dataset.core.config": (("mindlite.dataset.config",), {}), "dataset.config": (("mindlite.dataset.config",), {}),
     "mindrecord": (("mindlite.mindrecord",), {}),
 

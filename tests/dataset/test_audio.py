@@ -174,3 +174,15 @@ def test_inverse_mel_scale_finds_a_spectrogram_with_that_mel_scale():
         audio.InverseMelScale(20, n_mels=5)(mel)
     with pytest.raises(ValueError, match="'sgd_momentum'"):
         audio.InverseMelScale(20, sgdargs={"sgd_lr": 0.1})
+
+
+@pytest.mark.parametrize("call, error, why", [
+    (lambda: audio.GriffinLim(100)(np.ones((60, 4), np.float32)), RuntimeError, "equal to n_fft / 2"),
+    (lambda: audio.GriffinLim(100, momentum=1)(np.ones((51, 4), np.float32)), RuntimeError, "unstable, but got: 1.000000"),
+    (lambda: audio.Biquad(1, 1, 1, 0, 1, 1), ValueError, r"\[-16777216, 0\) and \(0, 16777216\]"),
+    (lambda: audio.TimeMasking(mask_value=-1), ValueError, "mask_value"),
+    (lambda: audio.AmplitudeToDB(top_db="1"), TypeError, r"\[<class 'int'>, <class 'float'>\]"),
+])
+def test_operations_on_sound_refuse_bad_arguments(call, error, why):
+    with pytest.raises(error, match=why):
+        call()

@@ -133,6 +133,35 @@ def test_rows_go_into_a_pipeline(tmp_path, monkeypatch):
         ds.MindDataset(path, ["zz"])
 
 
+def test_padding_rows_fill_the_shards_exactly(tmp_path):
+    path, padded = written(tmp_path / "x", range(6)), {"label": -1}
+    uneven = ds.MindDataset(path, ["label"], num_shards=4, shard_id=1, padded_sample=padded, num_padded=1)
+    for call in (uneven.get_dataset_size, lambda: next(iter(uneven.create_tuple_iterator(num_epochs=1)))):
+        with pytest.raises(RuntimeError, match="7 can not be divisible by the value of 'num_shards': 4"):
+            call()
+    with pytest.raises(RuntimeError, match="requires num_padded"):
+        ds.MindDataset(path, ["label"], num_shards=4, shard_id=1, padded_sample=padded)
+    with pytest.raises(RuntimeError, match="padded_sample is not"):
+        ds.MindDataset(path, ["label"], num_shards=4, shard_id=1, num_padded=2)
+
+
+def test_a_field_or_a_file_may_be_empty(tmp_path):
+    writer = mr.FileWriter(str(tmp_path / "x"))
+    writer.add_schema({"ids": {"type": "int64", "shape": [-1]}, "pairs": {"type": "float32", "shape": [2, -1]}})
+    writer.write_raw_data([{"ids": np.array([], np.int64), "pairs": np.zeros((2, 0), np.float32)}])
+    writer.commit()
+    (ids, pairs), = ds.MindDataset(str(tmp_path / "x")).create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert (ids.shape, ids.dtype, pairs.shape, pairs.dtype) == ((0,), np.int64, (2, 0), np.float32)
+    writer = mr.FileWriter(str(tmp_path / "none"))
+    writer.add_schema(SCHEMA)
+    writer.commit()
+    both = ds.MindDataset([str(tmp_path / "none"), written(tmp_path / "y", range(3))], ["label"], shuffle=False)
+    assert [int(label) for label, in both.create_tuple_iterator(num_epochs=1)] == [0, 1, 2]
+    (tmp_path / "hollow").touch(), (tmp_path / "hollow.db").touch()
+    with pytest.raises(RuntimeError, match="the size of mindrecord file: 0 is smaller"):
+        ds.MindDataset(str(tmp_path / "hollow"))
+
+
 def test_rows_are_found_by_category(tmp_path):
     page = mr.MindPage(written(tmp_path / "x", [1, 2, 1, 3], index=["label"]))
     assert page.candidate_fields == ["label"]

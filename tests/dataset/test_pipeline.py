@@ -285,6 +285,10 @@ def test_zip_stops_with_the_shortest_and_concat_goes_on():
     assert rows(ds.zip((squares(), two))) == [[[0], 0, [0], 0], [[1], 1.5, [1], 1.5]]
     assert squares().zip(two).get_col_names() == ["a", "b", "c", "d"] and squares().zip(two).get_dataset_size() == 2
     assert column(squares(2) + squares(3)) == [[0], [1], [0], [1], [2]]
+    generated = ds.GeneratorDataset(lambda: iter([(1,), (2,)]), ["c"])
+    assert (squares(3) + generated).get_dataset_size() == 5, "the columns are compared when rows are read"
+    with pytest.raises(RuntimeError, match="should be the same"):
+        list(squares(3) + generated)
 
 
 def test_filter_project_rename_apply_flat_map():
@@ -515,9 +519,13 @@ def test_an_operation_on_images_takes_several_columns_with_the_same_draws():
     from mindlite.dataset import vision
     image = np.arange(300, dtype=np.uint8).reshape(10, 10, 3)
     dataset = ds.NumpySlicesDataset({"x": image[None], "y": image[None]}, shuffle=False)
-    for operation in (vision.RandomCrop(4), vision.RandomResizedCrop(5), vision.RandomHorizontalFlip(0.5), vision.Invert()):
+    for operation in (vision.RandomCrop(4), vision.RandomResizedCrop(5), vision.RandomHorizontalFlip(0.5),
+                      vision.RandomVerticalFlip(0.5)):
         row, = dataset.map(operation, ["x", "y"]).create_dict_iterator(1, output_numpy=True)
         np.testing.assert_array_equal(row["x"], row["y"])
+    for operation in (vision.HWC2CHW(), vision.Invert(), vision.Normalize([1.0], [1.0])):
+        with pytest.raises(RuntimeError, match="can only accept one tensor as input"):
+            next(dataset.map(operation, ["x", "y"]).create_dict_iterator(1))
 
 
 def test_a_number_of_workers_beyond_all_machines_is_refused():
@@ -561,3 +569,41 @@ def test_columns_that_project_leaves_out_need_not_have_one_shape_in_a_batch():
     assert [batch.tolist() for batch, in renamed.batch(2).create_tuple_iterator(num_epochs=1, output_numpy=True)] == [[2, 4], [6]]
     arrays = ds.NumpySlicesDataset(([1, 2], [5, 6], [7, 8]), ["x", "a", "b"], shuffle=False).project(["b", "a"]).project("a")
     assert [[v.tolist() for v in row] for row in arrays.batch(2).create_tuple_iterator(output_numpy=True)] == [[[5, 6]]]
+
+
+class Ten(ds.Sampler):
+    """0 to 9, from another one in each pass."""
+    first = 0
+
+    def __iter__(self):
+        return iter([(k + self.first) % 10 for k in range(10)])
+
+    def reset(self):
+        self.first += 1
+
+
+def test_a_sampler_of_ones_own_begins_anew_between_passes_and_says_how_many_there_are():
+    numbers = list(range(10))
+    dataset = ds.NumpySlicesDataset(numbers, ["n"], sampler=Ten(3))
+    passes = dataset.create_dict_iterator(num_epochs=3, output_numpy=True)
+    assert dataset.get_dataset_size() == 3
+    assert [[int(row["n"]) for row in passes] for _ in range(3)] == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+
+    class Long(Ten):
+        def __len__(self):
+            return 12
+    for sampler in (Ten(12), Long()):
+        dataset = ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler)
+        assert dataset.get_dataset_size() == 12
+        with pytest.raises(RuntimeError, match="from generator 10 is different from generator.len 12"):
+            list(dataset.create_dict_iterator(num_epochs=1))
+
+    class Items:
+        def __getitem__(self, k):
+            return [4, 1][k]
+    for sampler, wanted in ((3, [3]), ([4, 2], [4, 2]), (np.array([5]), [5]), (Items(), [4, 1])):
+        assert column(ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler)) == wanted
+    assert column(ds.NumpySlicesDataset(numbers, ["n"], sampler=[4, 2, 1], num_samples=2)) == [4, 2]
+    for sampler, why in (([1.5], r"list\[0\]: 1.5"), ("a", "Unsupported sampler"), (np.array([[1, 2]]), "must be int")):
+        with pytest.raises(TypeError, match=why):
+            ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler)

@@ -38,6 +38,8 @@ def plain(value):
     (text.CaseFold(), "Welcome ẞ É", "welcome ss é"), (text.NormalizeUTF8(), "ṩ ﬁ", "ṩ fi"),
     (text.RegexReplace(r"\s", "_"), "a b c", "a_b_c"), (text.RegexReplace(r"\s", "_", False), "a b c", "a_b c"),
     (text.AddToken("TT"), ["a", "b"], ["TT", "a", "b"]), (text.AddToken("TT", False), [["a"], ["c"]], [["a", "TT"], ["c", "TT"]]),
+    (text.RegexReplace(r"\p{Ll}|\p{Nd}", "_"), "Héß 4७Ω", "H__ __Ω"), (text.RegexReplace(r"[\p{Lu}x]", "_"), "aXxΩ", "a___"),
+    (text.RegexReplace(r"\P{L}", ""), "a1-Ω ß", "aΩß"), (text.CaseFold(), "ＷＩＤＥ！ ﬁ", "wide! fi"),
     (text.FilterWikipediaXML(), "<a>Hello</a> 12 World!", "one two world"),
     (text.PythonTokenizer(lambda line: line.split("-")), "a-b", ["a", "b"]),
 ])
@@ -107,3 +109,49 @@ def test_sentencepiece_models_are_trained_and_used(tmp_path):
     text.SentencePieceVocab.save_model(vocab, str(tmp_path), "m.model")
     ids = text.SentencePieceTokenizer(str(tmp_path / "m.model"), text.SPieceTokenizerOutType.INT)(np.array("the cat"))
     assert ids.dtype == np.int32 and len(ids) == len(pieces)
+
+
+def test_lines_are_read_by_number(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_bytes("first\r\nзвук\n\nlast".encode())
+    reader = ds.LineReader(str(path))
+    assert [reader[k] for k in (4, 2, 1, 3)] == ["last", "звук", "first", ""] and len(reader) == reader.len() == 4
+    reader.close()
+    assert reader.readline(2) == "звук"
+    for line, error in ((0, ValueError), (5, ValueError), (-1, ValueError), ("1", TypeError)):
+        with pytest.raises(error, match="line"):
+            reader.readline(line)
+
+    class Lines:
+        def __getitem__(self, k):
+            return np.array(reader.readline(k + 1))
+
+        def __len__(self):
+            return len(reader)
+    rows = ds.GeneratorDataset(Lines(), ["line"], shuffle=False, num_parallel_workers=2)
+    assert [str(line) for line, in rows.create_tuple_iterator(output_numpy=True, num_epochs=1)] == ["first", "звук", "", "last"]
+    reader.close()
+
+
+def test_a_file_of_lines_that_is_none_is_refused(tmp_path):
+    for path, error, why in ((str(tmp_path / "no.txt"), RuntimeError, "does not exist"),
+                             (str(tmp_path), RuntimeError, "not a regular file"), (3, TypeError, "not string")):
+        with pytest.raises(error, match=why):
+            ds.LineReader(path)
+    (tmp_path / "bytes.txt").write_bytes(b"a\n\xff\xfe\n")
+    with pytest.raises(RuntimeError, match="line 2 .* UTF-8"):
+        ds.LineReader(str(tmp_path / "bytes.txt")).readline(2)
+
+
+@pytest.mark.parametrize("call, error, why", [
+    (lambda: text.WhitespaceTokenizer(with_offsets=1), TypeError, "Wrong input type for with_offsets, should be boolean"),
+    (lambda: text.WordpieceTokenizer(PIECES, unknown_token=3), TypeError, "Wrong input type for unknown_token, should be string"),
+    (lambda: text.BertTokenizer("words"), TypeError, "Wrong input type for vocab, should be text.Vocab object"),
+    (lambda: text.RegexTokenizer(3), TypeError, "Wrong input type for delim_pattern, should be string"),
+    (lambda: text.RegexReplace(r"\p{Xx}", ""), ValueError, "no regular expression: Unicode has no category 'Xx'"),
+    (lambda: text.RegexReplace(r"[\P{L}]", ""), ValueError, "inside of"),
+    (lambda: text.Ngram([1, "a"]), ValueError, "n needs to be a non-empty list of positive integers"),
+])
+def test_operations_on_text_refuse_in_mindspores_words(call, error, why):
+    with pytest.raises(error, match=why):
+        call()

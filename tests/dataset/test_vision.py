@@ -418,6 +418,16 @@ def test_files_are_written_and_read(tmp_path):
     (lambda: vision.AdjustContrast(-1.0), ValueError), (lambda: vision.GaussianBlur(2), ValueError), (lambda: vision.Pad("1"),
     TypeError),
     (lambda: vision.RandomSelectSubpolicy([[(1, 2)]]), TypeError), (lambda: vision.read_video("x"), ValueError),
+    (lambda: vision.AutoAugment(fill_value=(10, 10)), TypeError), (lambda: vision.Pad(1, fill_value=300), ValueError),
+    (lambda: vision.ToTensor()(IMAGE.astype(np.int64)), RuntimeError),
+    (lambda: vision.ToTensor()(IMAGE.astype(str)), RuntimeError),
+    (lambda: vision.RandomPosterize((1, 2, 3)), TypeError), (lambda: vision.RandomAffine(10, scale=(1, 2, 3)), TypeError),
+    (lambda: vision.RandomRotation([10]), TypeError), (lambda: vision.RandomRotation(10, center=3), ValueError),
+    (lambda: vision.RandomColorAdjust(hue=0.6), ValueError), (lambda: vision.RandomColorAdjust(hue=[0.1]), TypeError),
+    (lambda: vision.RandomColorAdjust(0.5)(IMAGE[..., :1]), RuntimeError), (lambda: vision.GaussianBlur([3, 3, 3]), TypeError),
+    (lambda: vision.RandomColorAdjust(0.5)(IMAGE.astype(np.float64)), RuntimeError),
+    (lambda: vision.RandomColor(3), TypeError), (lambda: vision.RandomColor([1]), ValueError),
+    (lambda: vision.get_image_num_channels(3), TypeError),
 ])
 def test_operations_refuse_bad_arguments(call, error):
     with pytest.raises(error):
@@ -435,6 +445,10 @@ def test_transforms_of_arrays():
     assert t.PadEnd([3], "x")(np.array(["a", "bc"])).tolist() == ["a", "bc", "x"]
     assert t.Concatenate(0, np.array([9]), np.array([8]))(np.array([1, 2])).tolist() == [9, 1, 2, 8]
     assert t.Fill(3)(np.array([1, 2.])).tolist() == [3, 3] and t.Fill("x")(np.array(["1", "2"])).tolist() == ["x", "x"]
+    assert t.Concatenate(0, np.array([9]))(np.array([1]), np.array([2, 3])).tolist() == [9, 1, 2, 3], "several columns"
+    assert t.OneHot(3)(np.array([2])).tolist() == [0, 0, 1]
+    assert t.OneHot(3)(np.array([[2], [0]])).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert t.Mask(t.Relational.GT, 2.7, bool)(np.array([2, 3])).tolist() == [False, True], "2.7 is 2 beside ints"
     assert t.Mask(t.Relational.GE, 2, np.int32)(np.array([1, 2])).tolist() == [0, 1]
     assert t.Slice([0, 2])(np.array([1, 2, 3])).tolist() == [1, 3] and t.Slice(0, ...)(np.eye(2)).tolist() == [[1, 0]]
     assert [v.tolist() for v in t.Unique()(np.array([[3, 1], [3, 2]]))] == [[1, 2, 3], [2, 0, 2, 1], [1, 1, 2]]
@@ -451,6 +465,9 @@ def test_transforms_of_arrays():
     (lambda: transforms.Compose([3]), ValueError), (lambda: transforms.PadEnd([1, 2])(np.array([1])), RuntimeError),
     (lambda: transforms.TypeCast("nothing"), TypeError), (lambda: transforms.Slice(5)(np.array([1])), RuntimeError),
     (lambda: transforms.Unique()(np.array([1])), RuntimeError), (lambda: transforms.Concatenate(3), ValueError),
+    (lambda: transforms.Concatenate(0, [1]), TypeError), (lambda: transforms.RandomApply([3]), TypeError),
+    (lambda: transforms.Mask(transforms.Relational.EQ, "a")(np.array([1])), RuntimeError),
+    (lambda: transforms.PadEnd(["2"]), TypeError), (lambda: transforms.PadEnd(3), TypeError),
 ])
 def test_transforms_refuse_bad_arguments_and_data(call, error):
     with pytest.raises(error):

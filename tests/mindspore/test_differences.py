@@ -311,6 +311,13 @@ def append():
         assert cells.append(nn.ReLU()) is cells
 
 
+@difference("x.max(0, True, initial=None), x.min(..)")
+def an_initial_value_that_is_none():
+    for call in (lambda x: x.max(0, True, initial=None), lambda x: x.min(0, True, initial=None)):
+        values, places = call(Tensor([[2.0], [2.0]]))
+        assert values.tolist() == [[2]] and places.tolist() == [[0]]
+
+
 @difference("Tensor.stride()")
 def stride():
     assert Tensor(np.zeros((2, 3))).stride() == (3, 1)

@@ -304,6 +304,7 @@ def test_the_dtype_of_a_python_object():
 
 
 @pytest.mark.parametrize("path, name, why", [("nn", "thor", "inverted by Ascend"), ("dataset", "DatasetCache", "cache server"),
+                                             ("dataset", "GraphData", "has it no more"),
                                              ("runtime", "MemPool", "memory pool"), ("utils", "sdc_detect_start", "clusters"),
                                              ("boost", "AutoBoost", "Ascend")])
 def test_a_name_that_is_refused_says_why(path, name, why):

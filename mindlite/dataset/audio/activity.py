@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...common.errors import ValueRangeError
-from ..operation import DataError, number, operation, optional
+from ..operation import DataError, operation, optional, real
 from .kinds import positive, sound
 
 
@@ -84,10 +84,10 @@ def _up_and_down(arguments: dict) -> None:
                               f"noise_down_time: {down}.")
 
 
-_time, _frequency = number(0), number(0, open_left=True)
+_time, _frequency = real(0), real(0, open_left=True)
 
 
-@operation(sample_rate=positive, trigger_level=number(), trigger_time=_time, search_time=_time, allowed_gap=_time,
+@operation(sample_rate=positive, trigger_level=real(), trigger_time=_time, search_time=_time, allowed_gap=_time,
            pre_trigger_time=_time, boot_time=_time, noise_up_time=_time, noise_down_time=_time, noise_reduction_amount=_time,
            measure_freq=_frequency, measure_duration=optional(_time), measure_smooth_time=_time, hp_filter_freq=_frequency,
            lp_filter_freq=_frequency, hp_lifter_freq=_frequency, lp_lifter_freq=_frequency, together=_up_and_down)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..draws import generator
-from ..operation import DataError, flag, kind_of, number, operation, whole
+from ..operation import DataError, flag, kind_of, number, operation, real, whole
 from .kinds import DensityFunction, Interpolation, Modulation, positive, rate, sound
 
 
@@ -133,8 +133,8 @@ def SlidingWindowCmn(features, /, cmn_window=600, min_cmn_window=100, center=Fal
     return out.astype(data.dtype)
 
 
-@operation(sample_rate=rate, frame_time=number(0, open_left=True), win_length=positive, freq_low=number(0, open_left=True),
-           freq_high=number(0, open_left=True))
+@operation(sample_rate=rate, frame_time=number(0, open_left=True), win_length=positive, freq_low=real(0, open_left=True),
+           freq_high=real(0, open_left=True))
 def DetectPitchFrequency(waveform, /, sample_rate, frame_time=0.01, win_length=30, freq_low=85, freq_high=3400):
     """The pitch of each frame of the waveform [..., time]: the lag of the greatest normalised correlation, smoothed by medians.
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import signal
 
 from ...common.errors import ValueRangeError
-from ..operation import DataError, flag, items, kind_of, number, operation, optional, whole, within
+from ..operation import FLOAT_MAX, DataError, flag, items, kind_of, number, operation, optional, whole, within
 from .kinds import FadeShape, GainType, one_of, positive, quality, rate, sound
 
 
@@ -28,7 +28,14 @@ def _angle(sample_rate: int, frequency: float, q: float) -> tuple[float, float, 
     return math.cos(w), math.sin(w), math.sin(w) / 2 / q
 
 
-@operation(b0=number(), b1=number(), b2=number(), a0=number(), a1=number(), a2=number())
+def not_zero(value: Any, name: str) -> float:
+    """A number that is not 0. raises : ArgumentError, ValueRangeError"""
+    if not kind_of(float, int)(value, name) or not -FLOAT_MAX <= value <= FLOAT_MAX:
+        raise ValueRangeError(f"Input {name} is not within the required interval of [-{FLOAT_MAX}, 0) and (0, {FLOAT_MAX}].")
+    return value
+
+
+@operation(b0=number(), b1=number(), b2=number(), a0=not_zero, a1=number(), a2=number())
 def Biquad(waveform, /, b0, b1, b2, a0, a1, a2):
     """y(n) = (b0 x(n) + b1 x(n-1) + b2 x(n-2) - a1 y(n-1) - a2 y(n-2)) / a0"""
     return filtered(waveform, [b0, b1, b2], [a0, a1, a2], "Biquad")

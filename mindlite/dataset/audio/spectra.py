@@ -12,7 +12,7 @@ from scipy import fft, signal
 
 from ...common.errors import ValueRangeError
 from .. import draws
-from ..operation import DataError, flag, kind_of, number, operation, optional, whole
+from ..operation import DataError, flag, kind_of, number, operation, optional, real, whole
 from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, one_of, positive, rate,
                     sound)
 
@@ -83,7 +83,7 @@ def _spectrum(wave: np.ndarray, n_fft: int, win: int | None, hop: int | None, pa
     return (np.abs(found) ** power).astype(wave.dtype)
 
 
-@operation(pad=whole(0), power=number(0), normalized=flag, center=flag, pad_mode=kind_of(BorderType), onesided=flag, **SHORT)
+@operation(pad=whole(0), power=real(0), normalized=flag, center=flag, pad_mode=kind_of(BorderType), onesided=flag, **SHORT)
 def Spectrogram(waveform, /, n_fft=400, win_length=None, hop_length=None, pad=0, window=WindowType.HANN, power=2.0,
                 normalized=False, center=True, pad_mode=BorderType.REFLECT, onesided=True):
     """The power of frequencies over time. power : exponent of the magnitude, 0 for complex numbers"""
@@ -121,22 +121,22 @@ def Angle(spectrum, /):
     return np.angle(complex_of(spectrum, "Angle")).astype(np.asarray(spectrum).dtype)
 
 
-@operation(power=number(0))
+@operation(power=real(0))
 def ComplexNorm(spectrum, /, power=1.0):
     """The magnitude of complex numbers to a power."""
     found = complex_of(spectrum, "ComplexNorm")
     return ((found.real ** 2 + found.imag ** 2) ** (power / 2)).astype(np.asarray(spectrum).dtype)
 
 
-@operation(power=number(0))
+@operation(power=real(0))
 def Magphase(spectrum, /, power=1.0):
     """(magnitude to a power, phase) of complex numbers."""
     found, kind = complex_of(spectrum, "Magphase"), np.asarray(spectrum).dtype
     return (np.abs(found) ** power).astype(kind), np.angle(found).astype(kind)
 
 
-@operation(stype=kind_of(ScaleType), ref_value=number(0, open_left=True), amin=number(0, open_left=True),
-           top_db=number(0, open_left=True))
+@operation(stype=kind_of(ScaleType), ref_value=real(0, open_left=True), amin=real(0, open_left=True),
+           top_db=real(0, open_left=True))
 def AmplitudeToDB(spectrum, /, stype=ScaleType.POWER, ref_value=1.0, amin=1e-10, top_db=80.0):
     """Decibels; what is more than `top_db` below the largest of a channel is cut."""
     data = sound(spectrum, "AmplitudeToDB", 2)
@@ -220,7 +220,7 @@ def _mel(data: np.ndarray, n_mels: int, sample_rate: int, f_min: float, f_max: f
     return np.swapaxes(np.swapaxes(data, -1, -2) @ banks, -1, -2).astype(data.dtype)
 
 
-MEL: dict[str, Any] = dict(n_mels=positive, sample_rate=positive, f_min=number(0), f_max=optional(number(0, open_left=True)),
+MEL: dict[str, Any] = dict(n_mels=positive, sample_rate=positive, f_min=real(0), f_max=optional(real(0, open_left=True)),
            norm=kind_of(NormType))
 
 
@@ -248,8 +248,8 @@ def _descent(value: Any, name: str) -> dict:
     return value
 
 
-@operation(random=True, n_stft=positive, max_iter=positive, tolerance_loss=number(0, open_left=True),
-           tolerance_change=number(0, open_left=True), sgdargs=optional(_descent), mel_type=kind_of(MelType), together=_band,
+@operation(random=True, n_stft=positive, max_iter=positive, tolerance_loss=real(0, open_left=True),
+           tolerance_change=real(0, open_left=True), sgdargs=optional(_descent), mel_type=kind_of(MelType), together=_band,
            **MEL)
 def InverseMelScale(spectrum, /, n_stft, n_mels=128, sample_rate=16000, f_min=0.0, f_max=None, max_iter=100000,
                     tolerance_loss=1e-5, tolerance_change=1e-8, sgdargs=None, norm=NormType.NONE, mel_type=MelType.HTK):
@@ -280,7 +280,7 @@ def InverseMelScale(spectrum, /, n_stft, n_mels=128, sample_rate=16000, f_min=0.
     return np.swapaxes(found.reshape(shape), -1, -2).astype(data.dtype)
 
 
-@operation(pad=whole(0), power=number(0, open_left=True), normalized=flag, center=flag, pad_mode=kind_of(BorderType),
+@operation(pad=whole(0), power=real(0, open_left=True), normalized=flag, center=flag, pad_mode=kind_of(BorderType),
            onesided=flag,
            mel_scale=kind_of(MelType), **MEL, **SHORT)
 def MelSpectrogram(waveform, /, sample_rate=16000, n_fft=400, win_length=None, hop_length=None, f_min=0.0, f_max=None, pad=0,
@@ -308,7 +308,7 @@ def MFCC(waveform, /, sample_rate=16000, n_mfcc=40, dct_type=2, norm=NormMode.OR
     return _cosine(made(waveform), n_mfcc, made.n_mels, norm, log_mels)
 
 
-@operation(sample_rate=positive, n_filter=positive, n_lfcc=positive, f_min=number(0), f_max=optional(number(0)),
+@operation(sample_rate=positive, n_filter=positive, n_lfcc=positive, f_min=real(0), f_max=optional(real(0)),
            dct_type=one_of(2, 2), norm=kind_of(NormMode), log_lf=flag, speckwargs=optional(kind_of(dict)))
 def LFCC(waveform, /, sample_rate=16000, n_filter=128, n_lfcc=40, f_min=0.0, f_max=None, dct_type=2, norm=NormMode.ORTHO,
          log_lf=False, speckwargs=None):
@@ -357,13 +357,13 @@ def _as_pairs(found: np.ndarray, kind: Any) -> np.ndarray:
     return np.stack([found.real, found.imag], -1).astype(kind)
 
 
-@operation(rate=number(0, open_left=True), phase_advance=kind_of(np.ndarray))
+@operation(rate=real(0, open_left=True), phase_advance=kind_of(np.ndarray))
 def PhaseVocoder(spectrum, /, rate, phase_advance):
     """A complex spectrogram played `rate` times as fast. phase_advance : [frequency, 1]"""
     return _as_pairs(vocoded(complex_of(spectrum, "PhaseVocoder"), rate, phase_advance), np.asarray(spectrum).dtype)
 
 
-@operation(hop_length=optional(positive), n_freq=positive, fixed_rate=optional(number(0, open_left=True)))
+@operation(hop_length=optional(positive), n_freq=positive, fixed_rate=optional(real(0, open_left=True)))
 def TimeStretch(spectrum, /, hop_length=None, n_freq=201, fixed_rate=None):
     """A complex spectrogram played `fixed_rate` times as fast at the same pitch."""
     found = complex_of(spectrum, "TimeStretch")
@@ -419,12 +419,16 @@ def PitchShift(waveform, /, sample_rate, n_steps, bins_per_octave=12, n_fft=512,
 
 
 @operation(n_fft=positive, n_iter=positive, win_length=optional(whole(0)), hop_length=optional(whole(0)),
-           window_type=kind_of(WindowType), power=number(0, open_left=True), momentum=number(0), length=optional(whole(0)),
+           window_type=kind_of(WindowType), power=real(0, open_left=True), momentum=real(0), length=optional(whole(0)),
            rand_init=flag, random=True, together=_lengths)
 def GriffinLim(spectrum, /, n_fft=400, n_iter=32, win_length=None, hop_length=None, window_type=WindowType.HANN, power=2.0,
                momentum=0.99, length=None, rand_init=True):
     """The waveform of a spectrogram without phases (Griffin, Lim 1984; Perraudin et al. 2013)."""
     data, win = sound(spectrum, "GriffinLim", 2), win_length or n_fft
+    if data.shape[-2] != n_fft // 2 + 1:
+        raise DataError("GriffinLim: the frequency of the input should equal to n_fft / 2 + 1", note=f"shape {data.shape}")
+    if momentum >= 1:
+        raise DataError(f"GriffinLim: momentum equal to or greater than 1 can be unstable, but got: {momentum:f}")
     hop, size = hop_length or win // 2, data.astype(np.float64) ** (1 / power)
     phase = np.exp(2j * math.pi * draws.generator().random(size.shape)) if rand_init else np.ones(size.shape, complex)
     before = np.zeros(size.shape, complex)
@@ -445,7 +449,7 @@ def masked(data: np.ndarray, start: int, width: int, value: float, axis: int) ->
     return out
 
 
-@operation(mask_start=whole(0), mask_width=positive, mask_value=number(), axis=whole(1, 2))
+@operation(mask_start=whole(0), mask_width=positive, mask_value=real(), axis=whole(1, 2))
 def MaskAlongAxis(spectrum, /, mask_start, mask_width, mask_value, axis):
     """A stripe set to a value. axis : 1 for frequencies, 2 for time"""
     data = sound(spectrum, "MaskAlongAxis", 2)
@@ -465,7 +469,7 @@ def _stripes(data: np.ndarray, each: bool, limit: int, start: int, value: float,
     return masked(data, int(numbers.random() * (size - width)) if each else start, width, value, axis)
 
 
-MASK: dict[str, Any] = dict(iid_masks=flag, mask_start=whole(0), mask_value=number())
+MASK: dict[str, Any] = dict(iid_masks=flag, mask_start=whole(0), mask_value=real(0))
 
 
 @operation(freq_mask_param=whole(0), random=True, **MASK)
@@ -481,7 +485,7 @@ def TimeMasking(spectrum, /, iid_masks=False, time_mask_param=0, mask_start=0, m
     return _stripes(sound(spectrum, "TimeMasking", 2), iid_masks, time_mask_param, mask_start, mask_value, -1, "TimeMasking")
 
 
-@operation(mask_param=whole(0), mask_value=number(), axis=whole(1, 2), random=True)
+@operation(mask_param=whole(0), mask_value=real(), axis=whole(1, 2), random=True)
 def MaskAlongAxisIID(spectrum, /, mask_param, mask_value, axis):
     """A random stripe for each channel. axis : 1 for frequencies, 2 for time"""
     return _stripes(sound(spectrum, "MaskAlongAxisIID", 2), True, mask_param, 0, mask_value, axis - 3, "MaskAlongAxisIID")

@@ -28,7 +28,7 @@ from . import encryption
 from .errors import MindRecordError
 
 HEADER_SIZE, PAGE_SIZE = 1 << 24, 1 << 25
-MAX_HEADER = 1 << 28
+MAX_HEADER, MIN_FILE = 1 << 28, 8
 SCALARS = {"int32": np.int32, "int64": np.int64, "float32": np.float32, "float64": np.float64, "string": np.str_}
 
 
@@ -207,6 +207,10 @@ class MindRecordFile:
         with self.open() as stream:
             self.size = stream.seek(0, os.SEEK_END)
             stream.seek(0)
+            if self.size < MIN_FILE:
+                raise MindRecordError(f"Invalid file, the size of mindrecord file: {self.size} is smaller than the lower limit: "
+                                      f"{MIN_FILE}.\nPlease check file path: {path} and use 'FileWriter' to generate valid "
+                                      f"mindrecord files.")
             length = int.from_bytes(stream.read(8), "little")
             if length > MAX_HEADER:
                 raise MindRecordError(f"Invalid file, the size of mindrecord file header is larger than the upper limit. "

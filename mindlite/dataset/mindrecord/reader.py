@@ -231,8 +231,10 @@ class MindDataset(Source):
             raise ArgumentError(f"Argument dataset_files with value {dataset_files} is not of type [<class 'str'>, <class "
                                 f"'list'>], "
                                 f"but got {type(dataset_files)}.")
-        if (padded_sample is None) != (num_padded is None):
-            raise RuntimeError("padded_sample and num_padded need to be passed in together.")
+        if padded_sample is not None and num_padded is None:
+            raise MindRecordError("padded_sample is specified and requires num_padded as well.")
+        if num_padded is not None and padded_sample is None:
+            raise MindRecordError("num_padded is specified but padded_sample is not.")
         if num_padded is not None:
             whole_number(num_padded, "num_padded", 0)
             if not isinstance(padded_sample, dict):
@@ -263,7 +265,12 @@ class MindDataset(Source):
         return self.column_names
 
     def length(self) -> int:
-        return len(self.rows) + self.num_padded
+        total = len(self.rows) + self.num_padded
+        if self.num_padded and isinstance(self.sampler, PaddedShards) and total % self.sampler.num_shards:
+            raise MindRecordError(f"Invalid data, the size of dataset and padded samples: {total} can not be divisible by the "
+                                  f"value of 'num_shards': {self.sampler.num_shards}.\n Please adjust the value of 'num_padded'.",
+                                  location=self.made_at)
+        return total
 
     def labels(self) -> np.ndarray | None:
         column = getattr(self.sampler, "class_column", "label")

@@ -153,8 +153,8 @@ class FileWriter:
             if kind == "bytes":
                 fits = isinstance(value, (bytes, bytearray))
             elif "shape" in spec:
-                if not isinstance(value, np.ndarray) or value.dtype != np.dtype(SCALARS[kind]) or not value.size:
-                    return f"field {name!r} is no {kind} array, or an empty one"
+                if not isinstance(value, np.ndarray) or value.dtype != np.dtype(SCALARS[kind]):
+                    return f"field {name!r} is no {kind} array"
                 known = int(np.prod([n for n in spec["shape"] if n != -1]))
                 fits = value.size % known == 0 if -1 in spec["shape"] else value.size == known
             elif kind == "string":
@@ -182,9 +182,9 @@ class FileWriter:
         self.rows.append((len(raw).to_bytes(8, "little") + raw, len(blob).to_bytes(8, "little") + blob, tuple(fields.items())))
 
     def commit(self) -> str:
-        """Write the files. raises : MindRecordError where files exist and may not be overwritten"""
-        if not self.rows:
-            raise MindRecordError("Not any data is written: call write_raw_data() before commit().")
+        """Write the files, also without rows. raises : MindRecordError where files exist and may not be overwritten"""
+        if not self.schema:
+            raise MindRecordError("Not any data is written: call add_schema() and write_raw_data() before commit().")
         existing = [path for path in self.paths if os.path.exists(path) or os.path.exists(path + ".db")]
         if existing and not self.overwrite:
             raise MindRecordError(f"Invalid file, mindrecord files already exist. Please check file path: "

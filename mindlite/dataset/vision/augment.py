@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.errors import ArgumentError, ValueRangeError
 from .. import draws
-from ..operation import (Operation, functions, image_array, kind_of, operation, probability, whole)
+from ..operation import (FLOAT_MAX, Operation, functions, image_array, kind_of, operation, probability, whole, within)
 from . import colour
 from .geometry import affine_inverse, fill, inter, rotated, warped
 from .kinds import AutoAugmentPolicy, Inter
@@ -70,8 +70,9 @@ def _pixels(image: Any, name: str) -> np.ndarray:
     return colour.colours(image_array(image, name), name)
 
 
-@operation(num_ops=whole(0), magnitude=whole(0), num_magnitude_bins=whole(2), interpolation=inter, fill_value=fill, random=True,
-           together=lambda a: whole(0, a["num_magnitude_bins"] - 1)(a["magnitude"], "magnitude"))
+@operation(num_ops=whole(0, FLOAT_MAX), magnitude=kind_of(int), num_magnitude_bins=whole(2, FLOAT_MAX), interpolation=inter,
+           fill_value=fill, random=True,
+           together=lambda a: within(a["magnitude"], 0, a["num_magnitude_bins"], "magnitude", open_right=True))
 def RandAugment(image, /, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
     """`num_ops` steps drawn at random, all of the same magnitude."""
     out = _pixels(image, "RandAugment")
@@ -83,7 +84,7 @@ def RandAugment(image, /, num_ops=2, magnitude=9, num_magnitude_bins=31, interpo
     return out
 
 
-@operation(num_magnitude_bins=whole(2), interpolation=inter, fill_value=fill, random=True)
+@operation(num_magnitude_bins=whole(2, FLOAT_MAX), interpolation=inter, fill_value=fill, random=True)
 def TrivialAugmentWide(image, /, num_magnitude_bins=31, interpolation=Inter.NEAREST, fill_value=0):
     """One step with one magnitude, both drawn at random."""
     out = _pixels(image, "TrivialAugmentWide")

@@ -10,7 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.lazy import LazyModule
 from .. import draws
-from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, items, joins, kind_of, number,
+from ..operation import (FLOAT_MAX, DataError, as_pil, either, flag, image_array, image_operation, items, joins, kind_of, number,
                          operation, optional, probability, unnamed, whole, within)
 from .kinds import ConvertMode
 
@@ -27,8 +27,12 @@ def as_bytes(values: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 def colours(image: np.ndarray, name: str) -> np.ndarray:
     """The image if it has three channels. raises : DataError"""
-    if image.ndim != 3 or image.shape[2] != 3:
-        raise DataError(f"{name}: image shape is incorrect, expected shape <H, W, C> with 3 channels, but got: {image.shape}")
+    what = f"{name}: the {{}} of image tensor does not match the requirement of operator. Expecting tensor in {{}}. But got {{}}."
+    if image.ndim != 3:
+        raise DataError(what.format("dimension", "dimension of (3), in shape of <H, W, C>", f"dimension {image.ndim}"),
+                        note=f"shape {image.shape}")
+    if image.shape[2] != 3:
+        raise DataError(what.format("channel", "channel of (3)", f"channel {image.shape[2]}"), note=f"shape {image.shape}")
     return image
 
 
@@ -142,11 +146,12 @@ def two_factors(low: float) -> Any:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             if value < 0:
                 raise ValueRangeError(f"The input value of {name} cannot be negative.")
+            within(value, low, 0.5 if low < 0 else FLOAT_MAX, "")
             return (-value, value) if low < 0 else (max(0, 1 - value), 1 + value)
         kind_of(list, tuple)(value, name)
         if len(value) != 2:
-            raise ValueRangeError(f"If {name} is a sequence, the length must be 2.")
-        first, second = (number(low, 0.5 if low < 0 else 16777216)(v, name) for v in value)
+            raise ArgumentError(f"If {name} is a sequence, the length must be 2.")
+        first, second = (unnamed(number(low, 0.5 if low < 0 else FLOAT_MAX))(v, name) for v in value)
         if first > second:
             raise ValueRangeError(f"{name} value should be in (min,max) format. Got ({first}, {second}).")
         return first, second
@@ -156,6 +161,9 @@ def two_factors(low: float) -> Any:
 @operation(brightness=two_factors(0), contrast=two_factors(0), saturation=two_factors(0), hue=two_factors(-0.5), random=True)
 def RandomColorAdjust(image, /, brightness=(1, 1), contrast=(1, 1), saturation=(1, 1), hue=(0, 0)):
     """Brightness, contrast, saturation and hue changed, in random order, by factors drawn from intervals."""
+    if isinstance(image, np.ndarray) and colours(image, "RandomColorAdjust").dtype not in (np.uint8, np.uint16, np.float32):
+        raise DataError("RandomColorAdjust: the data type of image tensor does not match the requirement of operator. Expecting "
+                        f"tensor in type of (uint8, uint16, float32). But got type {image.dtype}.")
     numbers = draws.generator()
     steps = [(_BRIGHTNESS, brightness), (_CONTRAST, contrast), (_SATURATION, saturation), (_HUE, hue)]
     for k in numbers.permutation(4):
@@ -182,22 +190,28 @@ _HUE = hue_turned
 
 def min_max(value: Any, name: str) -> tuple:
     """(low, high) with 0 <= low <= high."""
-    kind_of(list, tuple)(value, name)
-    if len(value) != 2:
-        raise ValueRangeError(f"{name} must be a sequence with length 2.")
-    low, high = (number(0)(v, name) for v in value)
+    low, high = items(number(0), 2)(value, name)
     if low > high:
         raise ValueRangeError(f"{name} should be in (min,max) format. Got (max,min).")
     return low, high
 
 
-@operation(degrees=min_max, random=True)
+def strengths(value: Any, name: str) -> tuple:
+    """The same for degrees. raises : ArgumentError, ValueRangeError for another length"""
+    if not isinstance(value, (list, tuple)):
+        raise ArgumentError(f"{name} must be either a tuple or a list.")
+    if len(value) != 2:
+        raise ValueRangeError(f"{name} must be a sequence with length 2.")
+    return min_max(value, name)
+
+
+@operation(degrees=strengths, random=True)
 def RandomColor(image, /, degrees=(0.1, 1.9)):
     """Saturation times a factor drawn from `degrees`."""
     return saturation(image, draws.generator().uniform(*degrees), "RandomColor")
 
 
-@image_operation(degrees=min_max, random=True)
+@image_operation(degrees=strengths, random=True)
 def RandomSharpness(image, /, degrees=(0.1, 1.9)):
     """AdjustSharpness by a factor drawn from `degrees`."""
     return sharpened(image, draws.generator().uniform(*degrees))
@@ -244,8 +258,12 @@ def posterized(image: np.ndarray, bits: int) -> np.ndarray:
 
 def bit_range(value: Any, name: str) -> tuple[int, int]:
     """(low, high) of a number of bits."""
-    low, high = (value, value) if isinstance(value, int) else items(whole(1, 8), 2)(value, name)
-    whole(1, 8)(low, name)
+    if isinstance(value, int):
+        return within(value, 1, 8, ""), value
+    kind_of(list, tuple, int)(value, name)
+    if len(value) != 2:
+        raise ArgumentError("Size of bits should be a single integer or a list/tuple (min, max) of length 2.")
+    low, high = items(whole(1, 8), 2)(value, name)
     if low > high:
         raise ValueRangeError("bits value should be in (min,max) format. Got (max,min).")
     return low, high
@@ -552,7 +570,9 @@ def odd(value: Any, name: str) -> tuple[int, int]:
     """One odd number or (width, height)."""
     if isinstance(value, int):
         value = (value, value)
-    sizes = items(whole(1), 1, 2)(value, name)
+    if isinstance(value, (list, tuple)) and len(value) not in (1, 2):
+        raise ArgumentError("Kernel size should be a single integer or a list/tuple (kernel_width, kernel_height) of length 2.")
+    sizes = items(whole(1))(value, name)
     sizes = sizes * 2 if len(sizes) == 1 else sizes
     if any(n % 2 == 0 for n in sizes):
         raise ValueRangeError(f"{name} should be an odd number, but got {value}.")
@@ -563,7 +583,9 @@ def sigmas(value: Any, name: str) -> tuple:
     """One number or (width, height)."""
     if isinstance(value, (int, float)):
         value = (value, value)
-    found = items(number(0), 1, 2)(value, name)
+    if isinstance(value, (list, tuple)) and len(value) not in (1, 2):
+        raise ArgumentError("Sigma should be a single number or a list/tuple of length 2 for width and height.")
+    found = items(number(0))(value, name)
     return found * 2 if len(found) == 1 else found
 
 

@@ -71,7 +71,7 @@ def Decode(image, /, to_pil=False):
     return opened(image, "Decode") if to_pil else pixels(image, "Decode")
 
 
-@operation(random=True, **PART)
+@operation(random=True, each=True, **PART)
 def RandomCropDecodeResize(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.), interpolation=Inter.BILINEAR,
                            max_attempts=10):
     """RandomResizedCrop of an encoded image."""
@@ -105,6 +105,9 @@ def ToTensor(image, /, output_type=np.dtype(np.float32)):
     array = image_array(image, "ToTensor")
     if array.ndim > 3:
         raise DataError(f"ToTensor: the image should have 2 or 3 dimensions, but got {array.ndim}")
+    if array.dtype.kind in "USO" or array.dtype in (np.uint32, np.int64, np.uint64):
+        raise DataError("ToTensor: Input includes unsupported data type in [uint32, int64, uint64, string, bytes].",
+                        note=f"dtype: {array.dtype}")
     if array.dtype == bool:
         array = array.astype(np.uint8) * 255
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
@@ -208,8 +211,7 @@ def get_image_size(image: Any) -> list[int]:
     if isinstance(image, Image.Image):
         return [image.height, image.width]
     if not isinstance(image, np.ndarray):
-        raise ArgumentError(f"Input image is not of type [<class 'numpy.ndarray'>, <class 'PIL.Image.Image'>], "
-                            f"but got: {type(image)}.")
+        raise ArgumentError(f"Input image is not of type {np.ndarray} or {Image.Image}, but got: {type(image)}.")
     if image.ndim < 2:
         raise DataError(f"GetImageSize: invalid parameter, image should have at least 2 dimensions, but got {image.ndim}")
     return list(image.shape[:2])
@@ -219,6 +221,8 @@ def get_image_num_channels(image: Any) -> int:
     """How many channels."""
     if isinstance(image, Image.Image):
         return len(image.getbands())
+    if not isinstance(image, np.ndarray):
+        raise ArgumentError(f"Input image is not of type {np.ndarray} or {Image.Image}, but got: {type(image)}.")
     get_image_size(image)
     return 1 if image.ndim == 2 else image.shape[-1]
 

@@ -10,14 +10,22 @@ from PIL import Image
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.lazy import LazyModule
 from .. import draws
-from ..operation import (DataError, as_pil, either, flag, image_array, image_operation, image_size, items, kind_of, number,
-                         operation, optional, pair, probability, whole, within)
+from ..operation import (FLOAT_MAX, DataError, as_pil, either, flag, image_array, image_operation, image_size, items, kind_of,
+                         number, operation, optional, pair, probability, real, whole, within)
 from .kinds import PADDING, RESAMPLING, Border, Inter, SliceMode
 from .resizing import resize_array, resize_pil
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
 inter, border = kind_of(Inter), kind_of(Border)
-fill = either(whole(0, 255), items(whole(0, 255), 3))
+
+
+def fill(value: Any, name: str) -> int | tuple[int, ...]:
+    """A number in [0, 255], or three. raises : ArgumentError, ValueRangeError"""
+    if isinstance(value, (tuple, list)) and len(value) == 3:
+        return tuple(within(kind_of(int)(part, name), 0, 255, name) for part in value)
+    if not isinstance(value, int):
+        raise ArgumentError(f"{name} should be a single integer or a 3-tuple.")
+    return within(value, 0, 255, name)
 
 
 def padding_of(value: Any, name: str) -> tuple[int, int, int, int]:
@@ -62,7 +70,7 @@ def Resize(image, /, size, interpolation=Inter.BILINEAR):
     return resized(image, *target_size(shape_of(image, "Resize"), size), interpolation)
 
 
-@operation(size=image_size, random=True, video=True)
+@operation(size=image_size, random=True, video=True, each=True)
 def RandomResize(image, /, size):
     """Resize with an interpolation drawn at random."""
     how = [Inter.LINEAR, Inter.NEAREST, Inter.CUBIC, Inter.AREA][draws.generator().integers(4)]
@@ -160,7 +168,7 @@ def VerticalFlip(image, /):
     return image[::-1].copy()
 
 
-@image_operation(prob=probability, random=True, video=True)
+@image_operation(prob=probability, random=True, video=True, each=True)
 def RandomHorizontalFlip(image, /, prob=0.5):
     """Left and right exchanged with probability `prob`."""
     if draws.generator().random() >= prob:
@@ -168,7 +176,7 @@ def RandomHorizontalFlip(image, /, prob=0.5):
     return kernels.mirrored(image) if kernels.byte_image(image) else image[:, ::-1].copy()
 
 
-@image_operation(prob=probability, random=True)
+@image_operation(prob=probability, random=True, each=True)
 def RandomVerticalFlip(image, /, prob=0.5):
     """Above and below exchanged with probability `prob`."""
     return image[::-1].copy() if draws.generator().random() < prob else image
@@ -200,7 +208,7 @@ CROP: dict[str, Any]
 CROP = dict(size=image_size, padding=optional(padding_of), pad_if_needed=flag, fill_value=fill, padding_mode=border)
 
 
-@image_operation(random=True, video=True, **CROP)
+@image_operation(random=True, video=True, each=True, **CROP)
 def RandomCrop(image, /, size, padding=None, pad_if_needed=False, fill_value=0, padding_mode=Border.CONSTANT):
     """A part of the image at a random position, after padding."""
     image, _ = padded_for_crop(image, pair(size), padding, pad_if_needed, fill_value, padding_mode)
@@ -235,7 +243,7 @@ def growing(low_open: bool) -> Any:
 PART = dict(size=image_size, scale=growing(False), ratio=growing(True), interpolation=inter, max_attempts=whole(1))
 
 
-@operation(random=True, video=True, **PART)
+@operation(random=True, video=True, each=True, **PART)
 def RandomResizedCrop(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.), interpolation=Inter.BILINEAR, max_attempts=10):
     """A random part of the image in a given size: Szegedy et al. 2015.
 
@@ -327,7 +335,11 @@ def rotated(image: np.ndarray, degrees: float, how: Inter, expand: bool, centre:
     return warped(image, (tall, wide), inverse, how, value)
 
 
-centre_of = optional(items(number(), 2))
+def centre_of(value: Any, name: str) -> tuple | None:
+    """None or (x, y). raises : ValueRangeError for what is none, ArgumentError for what is no number"""
+    if value is not None and (not isinstance(value, (tuple, list)) or len(value) != 2):
+        raise ValueRangeError(f"Value {name} needs to be a 2-tuple.")
+    return None if value is None else items(real())(value, name)
 
 
 @image_operation(degrees=number(), resample=inter, expand=flag, center=centre_of, fill_value=fill, pil=False, video=True)
@@ -338,15 +350,12 @@ def Rotate(image, /, degrees, resample=Inter.NEAREST, expand=False, center=None,
 
 def both_ways(value: Any, name: str) -> tuple:
     """(-v, v) of one number v >= 0, or (low, high)."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if value < 0:
-            raise ValueRangeError(f"If {name} is a single number, it cannot be negative.")
-        return -value, value
-    if not isinstance(value, (list, tuple)):
-        raise ArgumentError(f"{name} must be a single non-negative number or a sequence")
+    kind_of(int, float, list, tuple)(value, name)
+    if isinstance(value, (int, float)):
+        return -within(value, 0, FLOAT_MAX, name), value
     if len(value) != 2:
-        raise ValueRangeError(f"If {name} is a sequence, the length must be 2.")
-    low, high = items(number(), 2)(value, name)
+        raise ArgumentError(f"If {name} is a sequence, the length must be 2.")
+    low, high = items(real())(value, name)
     if low > high:
         raise ValueRangeError(f"{name} should be in (min,max) format. Got (max,min).")
     return low, high
@@ -360,6 +369,8 @@ def RandomRotation(image, /, degrees, resample=Inter.NEAREST, expand=False, cent
 
 def shear_of(value: Any, name: str) -> tuple:
     """(low, high) of the shear along x, and of that along y."""
+    if isinstance(value, (tuple, list)) and len(value) not in (2, 4):
+        raise ArgumentError(f"{name} must be of length 2 or 4.")
     if isinstance(value, (tuple, list)) and len(value) == 4:
         return (*both_ways(value[:2], name), *both_ways(value[2:], name))
     return (*both_ways(value, name), 0.0, 0.0)
