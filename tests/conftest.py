@@ -5,7 +5,12 @@ A FallbackWarning is an error: what a test compiles is a graph. Where Python has
 and why:
 
     @pytest.mark.python_runs("items[0].append: the list is an object of Python's")
+
+A test of many cases may run some of them by default, evenly chosen, and all of them among the slow tests:
+
+    @pytest.mark.sampled(3)                                       # every third
 """
+import collections
 import os
 
 import pytest
@@ -26,3 +31,16 @@ def pytest_collection_modifyitems(config, items):
             raise pytest.UsageError(f"{item.nodeid}: python_runs says which statement Python runs, and why")
         if mark is None:
             item.add_marker(IS_AN_ERROR)
+    mark_what_is_not_sampled(items)
+
+
+def mark_what_is_not_sampled(items):
+    """Cases of `sampled` tests that do not run by default are slow. Multiples of the golden ratio choose them evenly."""
+    seen = collections.Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            name = item.nodeid.split("[")[0]
+            if seen[name] * 0.618033988749895 % 1 >= 1 / mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1

@@ -160,6 +160,7 @@ def pushed_twice(f):
     return ms.jacfwd(pushed(f))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", [gradient, pulled, twice, pushed, pushed_twice, pushed_back])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_what_does_not_flow_in_python_does_not_flow_in_a_graph(program, way):

@@ -131,11 +131,13 @@ def library(request):
     config.set(**before)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_float32_convolutions_and_gradients_follow_the_definition_every_way(call, lanes, name):
     check(call, CASES[name], dtypes.float32)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_float64_follows_the_definition_every_way(call, lanes, name):
     check(call, CASES[name], dtypes.float64)

@@ -87,6 +87,7 @@ PRODUCTS = [(300, 257, 129), (257, 403, 600), (70, 700, 1500), (33, 1000, 300), 
             (200, 130, 3), (131, 17, 66)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
 @pytest.mark.parametrize("layout", [(False, False), (False, True), (True, False), (True, True)], ids=["nn", "nt", "tn", "tt"])
 def test_a_product_of_any_layout_is_the_same_however_it_is_cut(call, lanes, layout, dtype):

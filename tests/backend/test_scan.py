@@ -17,6 +17,7 @@ def numbers(shape, dtype, seed=0):
     return rng.integers(-9, 9, shape).astype(dtype) if dtype.startswith("int") else rng.uniform(-1.1, 1.1, shape).astype(dtype)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "int8"])

@@ -30,6 +30,7 @@ def check(prim, args, attrs, rtol, atol):
     return True
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_operator_computes_on_a_gpu_what_it_means(name):
     prim = OPERATORS[name]
@@ -66,6 +67,7 @@ ALONE = [name for name in NAMES if "elementwise" in OPERATORS[name].traits and l
                          "bessel_j", "bessel_y")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ALONE)
 def test_an_operator_treats_special_numbers_on_a_gpu_as_on_the_cpu(name):
     prim = OPERATORS[name]

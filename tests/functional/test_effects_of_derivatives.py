@@ -114,6 +114,7 @@ def seen(f, *inputs):
     return [*results, *[y.asnumpy() for y in [*log, *last, weight]]], out.getvalue(), holder.count
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", [prints, prints_in_a_loop, appends, sets_attributes, assigns, runs_python])
 @pytest.mark.parametrize("kind", DERIVATIVES)
 @pytest.mark.python_runs("what a derivative does outside is known at run time only")

@@ -699,6 +699,7 @@ def run(name, way):
 EAGER = {}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", ["jit around", "grad of jit", "GRAPH_MODE"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_graph_with_hooks_is_as_eager_mode(name, way):

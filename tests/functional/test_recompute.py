@@ -157,6 +157,7 @@ def branching(x, w, n):
 X, W = np.linspace(0.1, 1, 4), np.linspace(0.5, 2, 4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [chain, branching])
 @pytest.mark.parametrize("iterations", [0, 1, 2, 3, 4, 7, 50])
 def test_a_loop_of_which_few_states_are_kept_has_the_same_gradient(function, iterations):

@@ -50,6 +50,7 @@ def test_sums_over_leading_middle_and_trailing_axes(axis, keepdims):
         check(w.graph(w(c.reduce_sum, w(c.square, w.x), axis=axis, keepdims=keepdims)), rtol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin"])
 @pytest.mark.parametrize("axis", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float64"])
@@ -276,6 +277,7 @@ def test_floor_division_and_remainder_of_floats_are_numpys(dtype):
         np.testing.assert_array_equal(np.signbit(out)[out == 0], np.signbit(want)[out == 0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("have", ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"])
 @pytest.mark.parametrize("want", ["bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32",
                                   "float64"])

@@ -66,6 +66,7 @@ def test_softmax_and_layer_norm():
     both(c.layer_norm_graph(6, 40), exact=False, rtol=1e-5)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "argmax", "argmin"])
 @pytest.mark.parametrize("axis", [(0,), (1,), (0, 1)])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float64", "float16", "bfloat16"])

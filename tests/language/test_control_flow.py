@@ -58,6 +58,7 @@ def differences(function, args, number, step=1e-6):
     return made
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function, call", SMOOTH)
 def test_gradients_of_both_modes_are_the_differences(function, call):
     args = arguments(call)

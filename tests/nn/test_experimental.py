@@ -62,6 +62,7 @@ def weight(name="w"):
     return Parameter(Tensor(START.copy()), name=name)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CASES)
 def test_seven_steps_are_those_of_torch_in_both_modes(name):
     make, settings, expected = CASES[name]

@@ -163,6 +163,7 @@ def refused(run, x, bad, dtype=np.int32):
     assert f" {bad} is outside" in first and "test_indices_outside.py" in place, raised.value
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("way", WAYS)
 def test_an_index_outside_is_refused_with_its_value_and_line(way, name):
@@ -181,6 +182,7 @@ def test_so_is_one_that_no_int32_holds(name, way, bad):
         refused(WAYS[way](OPERATORS[name]), X, bad, np.int64)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", ["eager", "jit of grad"])
 @pytest.mark.parametrize("name", [n for n in FROM_THE_END if n not in ("scatter_nd", "nn.Embedding")])
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

@@ -45,7 +45,7 @@ STAGES = {                                       # name, stages: the stage of ea
     ("resnet18", 2): (0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1), ("resnet18", 4): (0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3),
     ("lstm", 2): (0, 0, 1), ("transformer", 2): (0, 1, 1), ("transformer", 3): (0, 1, 2),
     ("dropped", 2): (0, 0, 0, 1, 1, 1), ("dropped", 4): (0, 0, 1, 1, 2, 3)}
-FAST = {("mlp", 3), ("lenet", 4), ("dropped", 2), ("dropped", 4)}
+FAST = {("mlp", 3), ("dropped", 4)}
 
 
 class Swapped(nn.Cell):

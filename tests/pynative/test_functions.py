@@ -135,6 +135,7 @@ def test_a_plan_gives_what_the_function_gave(name):
         close(results(function(*others)), of_others)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_a_plan_has_the_gradient_of_the_function(name):
     function, names = function_of(TEXTS[name])

@@ -65,6 +65,7 @@ def total(f):
     return lambda x, w: ms.vmap(f, (0, None))(x, w).sum()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", PROGRAMS)
 @pytest.mark.parametrize("x", [[0.25, -3, 5, -1], [-2, -3, -0.5, -1]], ids=["some", "nobody"])
 def test_gradients_of_what_some_elements_run(f, x):
