@@ -69,7 +69,8 @@ class Target(abc.ABC):
     stage_rows: tuple = (32, 4)       # rows of the first stage: wanted, and at least
     stage_row: int = 4096             # elements of a row of the first stage of a vector
     launched_together: int = 32       # kernels that have nothing to do with one another and are one launch, at most; 1: none are
-    literal_extent: int = 16          # items of a window or a short row, at most, that is unrolled
+    literal_extent: int = 16          # items of a window or of one axis of a short row, at most, that is unrolled
+    literal_row: int = 32             # items of all axes of such a row: LLVM does not unroll more, nor makes vectors of it
     literal_calls: int = 8            # of a row with transcendental functions: each is some 20 operations
     regrows: int = 16                 # times that a value is larger than all it is made of, for its readers to make it anew
     regrown: tuple = (8, 8)           # operators that make such a value, and readers, at most

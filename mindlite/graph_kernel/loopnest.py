@@ -7,14 +7,15 @@ Reading an intermediate is computing it at that index, so operators fuse by comp
 are shared because expressions are interned. An offset is a polynomial in loop variables and sizes (a Dim), so two
 adjacent axes collapse exactly if each offset says so: coefficient(outer) = coefficient(inner) * extent(inner).
 Sizes are run-time arguments n0, n1, ..: kernels of different static shapes are one kernel. Axes of at most 16 along
-which a window slides, and rows of at most 16 that are folded or transposed, are literal, so that they unroll and vectors
-are made of neighbouring windows and rows. `schedule` then decides where each value is computed.
+which a window slides, and short rows that are folded, transposed or stand beside what is repeated along them (a bias of
+3 channels), are literal, so that they unroll and vectors are made of neighbouring windows and rows.
+`schedule` then decides where each value is computed.
 """
 import numpy as np
 
 from ..backend.target import current
 from ..common import dtype as dt
-from ..common.dim import Dim, Symbol, coefficient, substitute, symbols_of
+from ..common.dim import Dim, Symbol, coefficient, product, substitute, symbols_of
 from ..common.errors import InternalError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import tuple_getitem
@@ -190,6 +191,22 @@ def _literal(node):
     return as_expr(value.item())
 
 
+def _row(around, loads):
+    """The last ones of some loops that are one loop for all that is read."""
+    count = 1
+    while count < len(around) and all(_are_one(load, *around[-count - 1:][:2]) for load in loads):
+        count += 1
+    return around[-count:]
+
+
+def _are_one(load, outer, inner):
+    """True if two loops go along neighbouring axes of what is read, or do not matter to it."""
+    places = {id(index): place for place, index in enumerate(load.fields[1])}
+    if id(outer) in places and id(inner) in places:
+        return places[id(inner)] == places[id(outer)] + 1
+    return outer not in load.free and inner not in load.free
+
+
 class _Offsets:
     """Sizes as symbols n0, n1, .. and indices as polynomials over them and the loop variables."""
 
@@ -201,10 +218,18 @@ class _Offsets:
                    for v in index.free}
         windows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in sliding}
         last = {e.fields[1][-1] for e in exprs if isinstance(e, Load) and e.fields[1]}
-        rows = {v.fields[1] for e in exprs if isinstance(e, Reduce) for v in e.fields[1] if v in last}
-        rows |= {around[-1].fields[1] for around in loops if not last.isdisjoint(around[:-1])}      # of a transpose
         called = {v.fields[1] for e in exprs if isinstance(e, Call) for v in e.free}
-        windows |= {size for size in rows if not (size in called and isinstance(size, int) and size > target.literal_calls)}
+        loads = [e for e in exprs if isinstance(e, Load)]
+        rows = [_row(e.fields[1], loads) for e in exprs if isinstance(e, Reduce) and not last.isdisjoint(e.fields[1])]
+        for around in loops:
+            row = _row(around, loads)
+            if len(row) < len(around) and any(row[-1] in e.free for e in loads) or not last.isdisjoint(around[:-1]):
+                rows.append(row)
+        for row in rows:
+            sizes = [v.fields[1] for v in row]
+            count = product(sizes)
+            if isinstance(count, int) and count <= (target.literal_row if called.isdisjoint(sizes) else target.literal_calls):
+                windows |= set(sizes)
         self.dims = {s for e in exprs if isinstance(e, Load) for s in e.fields[0].shape if isinstance(s, int)}
         self.dims |= {s for abstract in outputs for s in abstract.shape if isinstance(s, int)}
         self.dims |= {v.fields[1] for around in loops for v in around if isinstance(v.fields[1], int)}

@@ -22,7 +22,7 @@ from mindlite.backend.printers.lower_llvm import emit                           
 from run_text import assembly                                                                           # noqa: E402
 from mindlite.graph_kernel.schedule import Branch, Fold, Lanes, Let, Loop, bound_once, schedule         # noqa: E402
 from mindlite.mindir.abstract import AbstractScalar                                                     # noqa: E402
-from mindlite.mindir.scalar import index_var                                                            # noqa: E402
+from mindlite.mindir.scalar import Reduce, index_var, walk                                              # noqa: E402
 
 SHAPES = [(), (1,), (7,), (0,), (3, 5), (1, 5), (5, 1), (2, 3, 4), (0, 3), (3, 0), (2, 1, 3), (4, 33)]
 
@@ -70,6 +70,42 @@ def test_short_rows_are_unrolled_so_that_vectors_are_made_of_rows(length):
             made = w(c.div, value, w(c.reduce_sum, value, axis=(1,), keepdims=True))
             nest = check(w.graph(made, w(c.argmax, value, axis=(1,))), rtol=1e-5).nest
             assert isinstance(nest.extents[nest.outputs[0].loops[-1]], int) == (length <= (8 if calls else 16))
+
+
+def is_unrolled(nest, loop):
+    return isinstance(nest.extents[loop], int)
+
+
+@pytest.mark.parametrize("side, unrolled", [(2, True), (5, True), (7, False), (14, False)])
+def test_pictures_are_unrolled_only_where_all_of_their_elements_are(side, unrolled):
+    """LLVM makes no vectors of a literal loop of more elements than it unrolls."""
+    w = Writer(x=tensor("float32", 3, 6, side, side))
+    nest = check(w.graph(w(c.reduce_sum, w.x, axis=(2, 3))), rtol=1e-5).nest
+    fold, = {e for e in walk([nest.outputs[0].value]) if isinstance(e, Reduce)}
+    assert is_unrolled(nest, fold.fields[1][-1]) == unrolled
+    w = Writer(x=tensor("bfloat16", 3, 6, side, side), y=tensor("bfloat16", 6, 1, 1))
+    nest = check(w.graph(w(c.mul, w.x, w.y)), rtol=1e-2).nest
+    assert is_unrolled(nest, nest.outputs[0].loops[-1]) == unrolled
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("length", [3, 8, 13, 40])
+def test_short_rows_beside_what_is_repeated_along_them_are_unrolled(dtype, length):
+    for other in ((length,), (50, 1)):
+        w = Writer(x=tensor(dtype, 50, length), y=tensor(dtype, *other))
+        nest = check(w.graph(w(c.add, w(c.mul, w.x, 0.5), w.y)), rtol=1e-2).nest
+        assert is_unrolled(nest, nest.outputs[0].loops[-1]) == (length <= 16)
+    w = Writer(x=tensor(dtype, 50, length), y=tensor(dtype, 50, length))
+    assert not is_unrolled(*(lambda nest: (nest, nest.outputs[0].loops[-1]))(check(w.graph(w(c.add, w.x, w.y)), rtol=1e-2).nest))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
+@pytest.mark.parametrize("length", [17, 18, 20, 23, 24, 31])
+def test_the_end_of_a_row_of_narrow_elements_is_read_no_further(dtype, length):
+    w = Writer(x=tensor(dtype, 4, length), y=tensor(dtype, length))
+    check(w.graph(w(c.add, w(c.mul, w.x, 2), w.y)), rtol=1e-2)
+    w = Writer(x=tensor(dtype, 4, length))
+    check(w.graph(w(c.reduce_max, w.x, axis=(1,))), rtol=1e-2)
 
 
 @pytest.mark.parametrize("name", ["reduce_max", "reduce_min", "argmax", "argmin", "reduce_sum"])
