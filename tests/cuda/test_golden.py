@@ -68,6 +68,7 @@ def test_a_kernel_is_written_for_numba_cuda_as_it_was(name):
     assert cuda_text_of(name) == file_of(name, "py").read_text(), "python tests/cuda/test_golden.py writes it anew"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("name", [*NESTS, *PARTS])
 def test_its_ptx_meets_shuffles_and_adds_as_often_as_it_did(name, architecture):

@@ -211,6 +211,7 @@ VECTORS = {                                                  # name: (a graph of
 }
 
 
+@pytest.mark.sampled(3)
 @runs_here
 @pytest.mark.parametrize("name", VECTORS)
 @pytest.mark.parametrize("shape", [(6, 64), (5, 66), (3, 7), (1003,), (8,), (3,)], ids=str)

@@ -42,6 +42,7 @@ def test_a_text_gives_the_cpus_numbers_in_numbas_simulator(name, threads, blocks
             np.testing.assert_allclose(out, want, rtol=2e-6, atol=2e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", test_operators.NAMES)
 def test_an_operator_computes_in_numbas_simulator_what_it_means(name):
     prim = test_operators.OPERATORS[name]
@@ -126,6 +127,7 @@ def test_a_kernel_of_a_gpu_is_shown_as_what_its_threads_do():
 
 # ---------------------------------------------------------------- numba-cuda, to which a text has no bfloat16
 
+@pytest.mark.sampled(3)
 @compiler
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0), (10, 0)], ids=str)
 @pytest.mark.parametrize("name", [name for name in CASES if name != "bfloat16"])

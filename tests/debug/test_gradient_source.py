@@ -77,6 +77,7 @@ def same(a, b):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function, kind", list(itertools.product(FUNCTIONS, DERIVED)),
                          ids=lambda x: getattr(x, "__name__", x))
 def test_the_source_runs_and_gives_the_numbers_of_the_gradient(function, kind):

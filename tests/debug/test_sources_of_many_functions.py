@@ -308,6 +308,7 @@ def same(seen, wanted):
         np.testing.assert_allclose(seen.asnumpy(), wanted.asnumpy(), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)), ids=[f.__name__ for f in FUNCTIONS])
 def test_the_source_gives_the_numbers_of_the_derivative(number):
     name, turn = IN_TURN[number % len(IN_TURN)]

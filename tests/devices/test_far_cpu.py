@@ -93,6 +93,7 @@ def flat(value):
     return [part for v in value for part in flat(v)] if isinstance(value, (tuple, list)) else [value]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_a_program_gives_there_what_it_gives_here(program, far):
     ms.set_context(device_target="CPU")

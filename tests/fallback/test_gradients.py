@@ -240,6 +240,7 @@ def of_second_order(program):
     return ms.grad(twice, (0, 1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.python_runs("writes_a_variable: Python code in a branch sees z, which was assigned before")
 @pytest.mark.parametrize("how", [lambda f: ms.jit(ms.grad(f, (0, 1))), lambda f: ms.grad(ms.jit(f), (0, 1)),
                                  lambda f: ms.jit(of_second_order(f))], ids=["jit of grad", "grad of jit", "second order"])

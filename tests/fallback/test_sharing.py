@@ -35,6 +35,7 @@ def results(call, calls):
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what, function, calls", PROGRAMS, ids=[what for what, _, _ in PROGRAMS])
 def test_a_program_that_shares_values_with_python_does_what_python_does(what, function, calls):
     jitted = JitFunction(function)
@@ -43,6 +44,7 @@ def test_a_program_that_shares_values_with_python_does_what_python_does(what, fu
     assert left == WHOLE.get(what, []), jitted.explain()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what, function, calls", PROGRAMS, ids=[what for what, _, _ in PROGRAMS])
 def test_after_the_first_calls_nothing_is_run_statement_by_statement(what, function, calls):
     jitted = JitFunction(function)

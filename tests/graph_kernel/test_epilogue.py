@@ -51,6 +51,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_convolution_takes_in_what_alone_reads_it_in_this_order_and_gives_the_same_bits(name, dtype):

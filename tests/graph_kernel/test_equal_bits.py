@@ -73,6 +73,7 @@ def older_code(text):
         return cache.load(object_code.object_code(cache.request(text)), "kernel")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_kernel_gives_the_same_bits_however_it_is_cut_and_on_an_older_processor(lanes, name):
     function, *inputs = FAMILIES[name]

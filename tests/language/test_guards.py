@@ -329,6 +329,7 @@ def test_a_change_is_seen(what):
     assert second != first and not f.in_python
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_has_not_changed_compiles_nothing(what):
     function, _ = CHANGES[what]

@@ -51,6 +51,7 @@ def test_a_graph_gives_what_python_gives(construct):
     assert how_it_ran(compiled) == construct.how, compiled.explain()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("construct", [p for p in TABLE if p.values[0].smooth and "log" not in
                                        p.values[0].function.__code__.co_varnames[:2]])
 def test_gradients_of_graphs_are_those_of_pynative(construct):

@@ -80,6 +80,7 @@ def compare(function, arrays, layouts, out, size, atol=2e-5):
     return plans
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 @pytest.mark.parametrize("size", [2, 3])
 def test_values_and_gradients_are_those_of_one_process(name, size):
