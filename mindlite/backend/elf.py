@@ -11,11 +11,12 @@ functions that the C library lacks) is left to LLVM. Frames are not registered: 
 Source: System V ABI, AMD64 supplement 1.0, section 4.4; ELF-64 object file format 1.5.
 """
 import ctypes
-import functools
 import mmap
 import platform
 import struct
 import sys
+
+from ..common.once import once
 
 HEADER, SECTION, SYMBOL, RELOCATION = (struct.Struct(f) for f in ("<16sHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ", "<QQq"))
 RELOCATABLE, X86_64 = 1, 62
@@ -64,7 +65,7 @@ def load(code, find):
     return Loaded(memory, {name: base + start for name, start in file.functions.items()})
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def _mprotect():
     """The system's function; None where object code has another form."""
     if not sys.platform.startswith("linux") or platform.machine() != "x86_64":

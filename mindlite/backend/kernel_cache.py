@@ -20,6 +20,7 @@ from ..common.errors import InternalError
 from ..common.files import read_checked, write_checked
 from ..common.lazy import LazyModule
 from ..common.locks import new_lock
+from ..common.once import once
 from .ahead import Order
 from .low_python import LowModule, source_of
 from .machine_code import load_object, machine_name
@@ -60,7 +61,7 @@ def _ordered(text):
     return [key_of(part) for part in texts], code
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def share_out():
     """The LowModule that launches parts; it may be compiled while Python goes on."""
     return LowModule(source_of(__file__, "horizontal_code"), {}, {}, "horizontal", ahead=True)

@@ -23,9 +23,9 @@ there is no pthread (Windows) every launch is sequential.
 """
 import atexit
 import ctypes
-import functools
 import os
 
+from ..common.once import once
 from .low_python import LowModule, source_of
 from .machine_code import c_address
 from .target import current
@@ -56,7 +56,7 @@ class _Launcher:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.code.code.engine))     # a daemon thread may launch to the very end
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def launcher_code():
     """(its LowModule, which may be compiled while Python goes on; whether it has threads)."""
     here = {}
@@ -74,7 +74,7 @@ def launcher_code():
     return LowModule(source_of(__file__, "launcher_code"), constants, _WORDS, "launcher", here.__getitem__, ahead=True), True
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def _launcher():
     made = _Launcher()
     if made.parallel:

@@ -10,7 +10,6 @@ no layout: `reason()` says why (so does `mindlite doctor`), and Python code does
 called goes through the functions of CPython's and NumPy's C interfaces.
 """
 import ctypes
-import functools
 import os
 import platform
 import struct
@@ -20,6 +19,7 @@ import types
 import numpy as np
 
 from ..common.config import config
+from ..common.once import once
 
 OLDEST, NEWEST = (3, 10), (3, 14)                # versions of CPython whose objects lie as `_probe` expects
 
@@ -43,7 +43,7 @@ def reason():
     return _found()[1]
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def _found():
     try:
         return _probe(), ""
@@ -97,7 +97,7 @@ def _probe():
     return found
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def _reader():
     """read(address, bytes) -> bytes, by the kernel. raises : OSError if the process cannot read there; Unknown"""
     if sys.platform == "win32":

@@ -19,11 +19,11 @@ Kinds: TENSOR, an argument whose `host_array` is looked at; HELD, a Tensor that 
 argument that is an ndarray. The items are checked against type, descr, ndim, sizes and contiguity before anything runs.
 AWAY + one of these: the elements lie on a device, a DeviceArray stands for them; 4 and 5 are the Device and the tuple of sizes.
 """
-import functools
 
 import numpy as np
 
 from ..common.device import Device
+from ..common.once import once
 from ..common.storage import DeviceArray
 from ..common.tensor import Tensor
 from .layouts import VARARGS_FAST, available, builtin, layout, slots_of
@@ -36,7 +36,7 @@ HEAD, WIDTH = 5, 7
 MISFIT = -1                  # returned when the arguments are not what the plan expects: nothing has run
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def _code():
     slots = slots_of(Tensor, ("host_array", "away"))
     away = {f"AWAY_{name.upper()}": offset for name, offset in slots_of(DeviceArray, DeviceArray.__slots__).items()}

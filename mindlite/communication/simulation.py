@@ -81,7 +81,8 @@ class _Room:
 
     def place(self, rank):
         """Where the program of a rank is, innermost line last."""
-        frame, lines = sys._current_frames().get(self.threads.get(rank)), []
+        frame = sys._current_frames().get(self.threads.get(rank, 0))
+        lines: list[str] = []
         while frame is not None and len(lines) < PLACES:
             lines.append(f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno} {frame.f_code.co_name}")
             frame = frame.f_back

@@ -250,7 +250,7 @@ class _Entry(Lowering):
         args = [self.value_on(a, self.device, node.origin) if n < starts else self.value(a) for n, a in enumerate(node.args)]
         if finished or is_in_library(node.fn, self.target):
             out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
-            rule = lower_finished if finished else library_rule(node.fn)
+            rule: Callable[..., bool] | None = lower_finished if finished else library_rule(node.fn)
             if rule is not None and rule(self, node, args, out):
                 return out
         if node.fn in kernel_rule:

@@ -142,7 +142,7 @@ def operation(*, random: bool = False, wrap: Callable | None = None, together: C
 
 
 def image_operation(*, random: bool = False, pil: bool = True, video: bool = False, each: bool = False,
-                    **checks: Check) -> Callable:
+                    **checks: Any) -> Callable:
     """A decorator for functions of one image as an array; pil=False: the result stays an array."""
     def wrap(function: Callable) -> Callable:
         @functools.wraps(function)

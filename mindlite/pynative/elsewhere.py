@@ -56,9 +56,9 @@ def compute_elsewhere(prim, args, attrs):
             if isinstance(a, Parameter):
                 a.move_here(device)
         return compute_elsewhere(prim, args, attrs)
-    key = tuple(key)
-    operation, compiled = _operators.get(key) or _operators.put(
-        key, prepared(prim, device_of(prim, args), values, attrs), MAX_SIGNATURES)
+    known = tuple(key)
+    operation, compiled = _operators.get(known) or _operators.put(
+        known, prepared(prim, device_of(prim, args), values, attrs), MAX_SIGNATURES)
     results = []
     for out in compiled.run(values):
         if isinstance(out, np.ndarray):

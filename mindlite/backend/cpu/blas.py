@@ -20,6 +20,7 @@ import numpy as np
 
 from ...common.config import config
 from ...common.dtype import dtype as to_dtype, float32
+from ...common.once import once
 from ..address import files_in_package, loaded_libraries, symbol_address
 from ..machine_code import host_features
 from ..target import current
@@ -63,7 +64,7 @@ class Blas:
 SYMBOLS = (("scipy_", "64_", 64), ("scipy_", "", 32), ("", "64_", 64), ("", "$NEWLAPACK$ILP64", 64), ("", "", 32))
 
 
-@functools.cache
+@once
 def find_blas():
     """The Blas of this process, or None."""
     return next((blas for blas in map(open_blas, _candidates()) if blas is not None), None)
@@ -113,7 +114,7 @@ def blas_width():
     return None if blas is None else blas.width
 
 
-@functools.cache
+@once
 def _address(function):
     """The address of a function of the BLAS, which gets as many threads as it may use."""
     blas = find_blas()

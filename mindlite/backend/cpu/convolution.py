@@ -15,11 +15,11 @@ When a convolution comes here, and where gradients of weights go, is said in `co
 NCHW; oneDNN may choose its layouts (format "any"), reorders are part of its time. A forked child must not run it and
 goes by im2col too.
 """
-import functools
 import weakref
 
 from ...common.dtype import dtype as to_dtype, float32
 from ...common.locks import new_lock
+from ...common.once import once
 from ..kernel import NO_HANDLE, Kernel
 from ..target import current
 from . import im2col, onednn
@@ -57,7 +57,7 @@ def conv2d_kernel(kind, dtype, target=None):
     return _conv2d_kernel(kind, dtype, onednn.find_onednn() if dtype is float32 else None, target or current())
 
 
-@functools.cache
+@once
 def _conv2d_kernel(kind, dtype, library, target):
     name, machine, text = code_of(im2col.write_convolution, kind, dtype, library is not None, target=target,
                                   given=blas_width())

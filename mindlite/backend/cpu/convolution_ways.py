@@ -27,6 +27,7 @@ from typing import Any
 
 from ...common.dim import product
 from ...common.dtype import dtype as to_dtype, float32
+from ...common.once import once
 from ..kernel import Kernel
 from ..target import current
 from . import depthwise, implicit, onednn, winograd
@@ -109,7 +110,7 @@ def part(name, dtype, **facts):
     return {"name": "conv2d_part", "part": name, "dtype": dtype, **facts}
 
 
-@functools.cache
+@once
 def conv2d_part(part, dtype, *, target, **facts):
     """The kernel of one step: a writer of PARTS, by name, with its facts."""
     name, machine, text = code_of(write_part, part, to_dtype(dtype), tuple(sorted(facts.items())), target=target,

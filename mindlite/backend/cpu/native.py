@@ -25,6 +25,7 @@ import inspect
 from llvmlite import ir
 
 from ...common.lazy import LazyModule
+from ...common.once import once
 from ..loops import counted_loop
 from ..kernel import Kernel
 from ..machine_code import compile_ir, compile_made
@@ -341,7 +342,7 @@ def code_of(write, *facts, target, given=(), passes=2):
     return name, machine, lambda: write(target, *facts).source()
 
 
-@functools.cache
+@once
 def kernel_of(write, *facts, target, given=(), **rest):
     """The Kernel of the module that `write(target, *facts)` writes, which has a kernel of its name; one for equal facts.
 

@@ -17,7 +17,6 @@ team uses every core anyway. Handles live as long as the process. GNU OpenMP han
 inherits the team but not its threads: there `run` refuses with UNUSABLE, and its caller goes the other way.
 """
 import ctypes
-import functools
 import os
 import sys
 import weakref
@@ -27,6 +26,7 @@ import numpy as np
 from ...common.config import config
 from ...common.dtype import int64
 from ...common.events import emit
+from ...common.once import once
 from ..address import files_of_distribution, symbol_address
 from .native import I32, I64, LIBRARIES, PTR, Value
 
@@ -143,7 +143,7 @@ def find_onednn():
     return _load() if config.onednn else None
 
 
-@functools.cache
+@once
 def _load():
     """Load it. OpenMP reads its settings from the environment when it is loaded, so ours stand there only meanwhile."""
     path = library_path()

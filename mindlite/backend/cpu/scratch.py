@@ -10,12 +10,12 @@ need to be. What is larger than KEPT goes to malloc, and so does what finds no f
 number of its slot.
 """
 import ctypes
-import functools
 import os
 
 from llvmlite import ir
 
 from ...common.locks import new_lock
+from ...common.once import once
 from ..target import current
 from .native import I64, LIBRARIES, PTR, Module, Value, code_of
 
@@ -41,7 +41,7 @@ def scratch_code():
         return _loaded()
 
 
-@functools.cache
+@once
 def _loaded():
     code = code_of(write_scratch, target=current())[1]
     if hasattr(os, "register_at_fork"):             # threads that had borrowed something are not in the child

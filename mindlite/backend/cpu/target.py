@@ -7,7 +7,6 @@ that runs, and that can be set: so equal lanes mean the same kernels and the sam
 the machine lacks are split or joined by LLVM, which is slower but gives no other result.
 """
 import dataclasses
-import functools
 import os
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from ...common.config import config
 from ...common.dim import dim_max, dim_min
 from ...common.errors import ValueRangeError
 from ...common.lazy import LazyModule
+from ...common.once import once
 from ..kernel import Kernel
 from ..machine_code import host_features
 from ..target import Target
@@ -143,7 +143,7 @@ def machine_lanes() -> int:
     return 16 if features.get("avx512f") else 8 if features.get("avx") else 4
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def cpu(lanes: int = 0) -> CPU:
     """The Target of a CPU with vectors of so many lanes, 0 for those of the machine that runs.
 

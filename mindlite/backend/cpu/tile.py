@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
+from ...common.once import once
 from ..loops import loop_hint
 from .native import I1, I8, I32, I64, LIBRARIES, PTR, Module, Value, code_of, compute_type
 
@@ -45,7 +46,7 @@ def tile_shape(dtype, target):
     return Shape(target.tile_rows, target.tile_vectors, target.lanes * 4 // dtype.itemsize)
 
 
-@functools.cache
+@once
 def tile_code(dtype, target):
     """The machine code of `tile` for a dtype, compiled once for all kernels that use it."""
     return code_of(write_tile, dtype, target=target, passes=0)[1]

@@ -20,6 +20,7 @@ import functools
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype
+from ...common.once import once
 from .native import I32, I64, LIBRARIES, PTR, Module, code_of, compute_type
 from .tile import first_lanes, folded, masked, multiply_add, spread, tile_shape
 
@@ -55,13 +56,13 @@ def external_dots(module, dtype):
     return module.external(f"mindlite_dots_{dtype.short}", ir.VoidType(), DOTS_ARGUMENTS)
 
 
-@functools.cache
+@once
 def small_code(dtype, target):
     """The machine code of `small` for a dtype, compiled once for all kernels that use it."""
     return code_of(write_small, dtype, target=target, passes=0)[1]
 
 
-@functools.cache
+@once
 def dots_code(dtype, target):
     """The machine code of `dots` for a dtype."""
     return code_of(write_dots, dtype, target=target, passes=0)[1]

@@ -14,6 +14,7 @@ import math
 import re
 
 from ...common.lazy import LazyModule
+from ...common.once import once
 from .. import object_code
 
 llvm, ir = LazyModule("llvmlite.binding"), LazyModule("llvmlite.ir")
@@ -166,7 +167,7 @@ def linked(texts, rules, machine, entry="kernel"):
     return module
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def _target():
     object_code.initialise()
     llvm.initialize_all_targets()

@@ -10,13 +10,13 @@ system's loader finds it.
 from __future__ import annotations
 
 import ctypes
-import functools
 import glob
 import importlib.util
 import os
 from typing import Any
 
 from ...common.errors import DeviceError
+from ...common.once import once
 from ...common.records import dataclass
 
 I, L, P = ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p     # int and enum, 64 bits, pointer
@@ -119,7 +119,7 @@ def places(name: str) -> list[str]:
     return [path for file in files for folder in folders if os.path.exists(path := os.path.join(folder, file))] + list(files)
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def load(name: str) -> Loaded | None:
     """A library of this machine; None where it is not installed, or too old to have what is called."""
     for path in places(name):

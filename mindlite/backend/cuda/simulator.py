@@ -12,7 +12,6 @@ source: fibers as in Adya et al. 2002, "Cooperative Task Management Without Manu
 threads between barriers, Stratton et al. 2008 (MCUDA)
 """
 import ctypes
-import functools
 import platform
 import threading
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from ...common.errors import DeviceError
 from ...common.lazy import LazyModule
+from ...common.once import once
 from .. import object_code
 from ..low_python import source_of
 from ..machine_code import load_object
@@ -60,7 +60,7 @@ def _machine_text():
 _engines: list = []
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def machine():
     """({name: address} of what a thread asks, the ctypes function that launches a grid).
 

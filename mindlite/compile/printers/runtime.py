@@ -19,7 +19,6 @@ number. LIFO order; a push may move the whole tape, which is why what was popped
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +26,7 @@ from ...backend import narrow_floats
 from ...backend.low_python import source_of
 from ...backend.machine_code import MachineCode, c_address, compile_made
 from ...common.lazy import LazyModule
+from ...common.once import once
 from ...common.sources import sources_hash
 
 ir, words, low_writer, scalar_ir = (LazyModule(name) for name in (
@@ -116,7 +116,7 @@ class Runtime:
         return function
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def runtime_code() -> MachineCode:
     """Its MachineCode, which may be compiled while Python goes on."""
     def make():
@@ -125,7 +125,7 @@ def runtime_code() -> MachineCode:
     return compile_made(facts, make, symbols().__getitem__, passes=1, level=1, ahead=True)[1]
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def runtime() -> Runtime:
     """The one Runtime, compiled or loaded on first use."""
     return Runtime()

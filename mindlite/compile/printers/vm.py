@@ -11,7 +11,6 @@ results moves. `vm_file.py` writes tables to files.
 """
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -21,6 +20,7 @@ from ...backend.machine_code import compile_made
 from ...common.dtype import ALL
 from ...common.errors import ValueRangeError
 from ...common.lazy import LazyModule
+from ...common.once import once
 from ...common.sources import sources_hash
 from .. import flow as F
 from ..link import Linked
@@ -245,7 +245,7 @@ class _Writer:
         self.moves(i.dsts, i.params)
 
 
-@functools.lru_cache(maxsize=None)
+@once
 def machine() -> tuple[int, int, tuple]:
     """(address of vm_run, address of the launcher, objects to keep)"""
     shared = R.runtime()

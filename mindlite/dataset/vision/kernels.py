@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any, Callable
 
 import numpy as np
 
 from ...backend.target import current
+from ...common.once import once
 
 
-@functools.cache
+@once
 def _function(kind: str, channels: int, planes: bool = False) -> tuple[Callable, Any]:
     """(the C function of a kernel, what keeps it)"""
     kernel = current().library_kernel("pixels", kind=kind, dtype="uint8", channels=channels, planes=planes)
