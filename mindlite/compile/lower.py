@@ -26,7 +26,7 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
                               while_loop)
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import kernel_rule
-from ..ops.basic import barrier, reshape
+from ..ops.basic import reshape
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put
@@ -34,7 +34,7 @@ from . import lower_control                          # noqa: F401   its rules
 from .flow import OutputSpec, Program
 from .library import is_in_library, library_rule, lower_finished
 from .lower_numbers import is_scalar, may_be_inexact
-from .lowering import LOWER, Lowering, Made, kind_of
+from .lowering import ALIASES, LOWER, Lowering, Made, kind_of
 from .placement import Placement
 from .python_calls import Evaluation, Objects
 
@@ -363,7 +363,7 @@ def memories(graph: FuncGraph) -> dict[AnfNode, Memory]:
 
 
 def _memory(node: CNode, args: list[Memory]) -> Memory:
-    if node.fn in (barrier, reshape):
+    if node.fn in ALIASES:
         return args[0]
     if node.fn is tuple_getitem:
         return args[0][node.attrs["index"]] if isinstance(args[0], tuple) else args[0]

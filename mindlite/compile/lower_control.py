@@ -13,12 +13,11 @@ from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symb
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
 from ..mindir.graph import AnfNode, CNode, FuncGraph
-from ..ops.basic import barrier, reshape
 from ..ops.creation import room
 from ..ops.scalar import number_to_size
 from ..ops.trees import tree_kind, tree_part, tree_value
 from .flow import Registers
-from .lowering import LOWER, Lowering, Made, kind_of, lowers
+from .lowering import ALIASES, LOWER, Lowering, Made, kind_of, lowers
 from .python_calls import Failure
 
 
@@ -26,7 +25,7 @@ LOWER.update({
     tuple_getitem: lambda lowering, node: lowering.env[node.args[0]][node.attrs["index"]],
     make_tuple: lambda lowering, node: tuple(lowering.value(a) for a in node.args),
     tape_new: lambda lowering, node: lowering.b.tape(),
-    **dict.fromkeys((barrier, reshape, number_to_size), lambda lowering, node: lowering.value(node.args[0]))})
+    **dict.fromkeys((*ALIASES, number_to_size), lambda lowering, node: lowering.value(node.args[0]))})
 
 
 @lowers(undefined)

@@ -24,6 +24,7 @@ from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, Abstract
 from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import Primitive
 from ..ops.basic import barrier, reshape
+from ..ops.complex_numbers import as_complex, as_pairs
 from .flow import Flow, Registers
 from .flow_builder import FlowBuilder
 from .python_calls import Objects, PythonCall
@@ -31,7 +32,7 @@ from .python_calls import Objects, PythonCall
 Made = Union[int, Registers]                 # the register of what a node gives, or those of its several results
 Rule = TypeVar("Rule", bound=Callable[..., Made])
 OpenSize = tuple[Symbol, int, int]           # a Symbol that no register holds, which of some abstracts has it, on which axis
-ALIASES = (reshape, barrier)                 # their results are the memory of their arguments
+ALIASES = (reshape, barrier, as_pairs, as_complex)                 # their results are the memory of their arguments
 LOWER: dict[Primitive, Callable[[Lowering, CNode], Made]] = {}
 
 

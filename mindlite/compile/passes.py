@@ -26,6 +26,7 @@ from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.epilogue import finish_convolutions, finish_products
 from ..graph_kernel.expand import GRADIENTS, expand_composites, is_composite
+from ..graph_kernel.pairs import complex_as_pairs
 from ..graph_kernel.widen import widen_halves
 from ..mindir.control import J, Vmap
 from ..mindir.graph import FuncGraph
@@ -280,6 +281,8 @@ PIPELINE = Pipeline((
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
     Pass("widen_halves", "fuse", lambda graph, wanted: graph if wanted.target.half_kernels else widen_halves(graph),
          (BASIC, SIMPLIFIED)),
+    Pass("complex_as_pairs", "fuse", lambda graph, wanted: graph if wanted.device is not None else complex_as_pairs(graph),
+         (BASIC, SIMPLIFIED)),
     Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
     Pass("finish_convolutions", "fuse", _finish, (BASIC, SIMPLIFIED)),
     Pass("finish_products", "fuse", _finish_products, (BASIC, SIMPLIFIED)),
@@ -288,7 +291,8 @@ PIPELINE = Pipeline((
     Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))
-LEVELS = {"O0": (Omission(frozenset({"accumulate_products", "finish_convolutions", "finish_products", "put_in_panels"}),
+LEVELS = {"O0": (Omission(frozenset({"complex_as_pairs", "accumulate_products", "finish_convolutions", "finish_products",
+                                     "put_in_panels"}),
                           "jit_level O0: one kernel for each operator"),),
           "O1": ()}
 # What the users of PIPELINE leave out, and why.

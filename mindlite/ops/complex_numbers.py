@@ -1,20 +1,24 @@
 """Complex numbers: their parts, conjugate and angle.
 
 The gradient of a real L by z = x + iy is dL/dx + i dL/dy (the convention of torch and TensorFlow: conjugate Wirtinger,
-Kreutz-Delgado 2009), so that gradient descent is z - lr * grad. Kernels do not compute complex numbers yet: these run
-by NumPy.
+Kreutz-Delgado 2009), so that gradient descent is z - lr * grad. In graphs, kernels compute with pairs of their parts
+(graph_kernel/pairs.py); eager mode uses NumPy.
 """
 from __future__ import annotations
 
 import numpy as np
 
 from ..common import dtype as dt
+from ..common.errors import DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
-from ..mindir.primitive import bprop_rule, jvp_rule
-from .basic import sum_to
+from ..mindir.abstract import AbstractTensor
+from ..mindir.constraints import require
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from .basic import move_batch_axis, sum_to
 from .creation import zeros_like
 from .define import as_operand, dtype_of, elementwise, is_array, same_shape_tangent, to_float
 from .elementary import atan2, cos, sin
+from .sbp import letters, sbp_rule
 from .structure import stack
 
 
@@ -46,6 +50,64 @@ def conj(input: TensorLike):
              prepare=to_float, name="complex", sbp_linear=[{0, 1}])
 def make_complex(input: TensorLike, other: TensorLike):
     """input + i other, of float32 or float64."""
+
+
+@primitive(traits={"view"})
+def as_pairs(z):
+    """The memory of z : complex[..] as its parts: float[.., 2]."""
+
+
+@primitive(traits={"view"})
+def as_complex(x):
+    """The memory of x : float32 or float64 [.., 2] as complex[..]."""
+
+
+@infer_rule(as_pairs)
+def as_pairs_infer(z):
+    if z.dtype.kind != "c":
+        raise DTypeError("as_pairs: takes complex numbers", note=f"z: {z}")
+    return AbstractTensor(part_dtype(z.dtype), (*z.shape, 2))
+
+
+@infer_rule(as_complex)
+def as_complex_infer(x):
+    if x.dtype not in (dt.float32, dt.float64) or not x.shape:
+        raise DTypeError("as_complex: takes pairs of float32 or float64", note=f"x: {x}")
+    require("==", x.shape[-1], 2, lambda: ShapeError("as_complex: the last axis has two numbers", note=f"x: {x}"))
+    return AbstractTensor(_whole_dtype(x.dtype), x.shape[:-1])
+
+
+@eval_rule(as_pairs)
+def as_pairs_eval(z):
+    z = np.ascontiguousarray(z).reshape(z.shape)
+    return z[..., None].view(z.real.dtype)
+
+
+@eval_rule(as_complex)
+def as_complex_eval(x):
+    return np.ascontiguousarray(x).view(np.result_type(x.dtype, np.complex64))[..., 0]
+
+
+bprop_rule(as_pairs)(lambda z, out, dout: as_complex(dout))
+bprop_rule(as_complex)(lambda x, out, dout: as_pairs(dout))
+jvp_rule(as_pairs)(lambda primals, tangents, out: as_pairs(tangents[0]))
+jvp_rule(as_complex)(lambda primals, tangents, out: as_complex(tangents[0]))
+vmap_rule(as_pairs)(lambda args, dims, size: (as_pairs(move_batch_axis(args[0], dims[0])), 0))
+vmap_rule(as_complex)(lambda args, dims, size: (as_complex(move_batch_axis(args[0], dims[0])), 0))
+
+
+def _pairs_spec(z):
+    names = letters(len(z.shape))
+    return f"{names}->{names}_"
+
+
+def _complex_spec(x):
+    names = letters(len(x.shape) - 1)
+    return f"{names}_->{names}"
+
+
+sbp_rule(as_pairs, _pairs_spec, linear=[{0}])
+sbp_rule(as_complex, _complex_spec, linear=[{0}])
 
 
 @bprop_rule(real_part)

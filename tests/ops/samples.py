@@ -151,6 +151,7 @@ SAMPLES = {
     "cumulative_product": [((_f(4, 3),), attrs) for attrs in _SCANS] + [((_ZEROS,), attrs) for attrs in _SCANS],
     "cumulative_logsumexp": [((_f(4, 3),), dict(axis=0)), ((_f(2, 5) * 9,), dict(axis=1)), ((_f(),), dict(axis=0))],
     "cummax": _PART_OF_ONE, "cummin": _PART_OF_ONE,
+    "as_pairs": [((_c(4, 3),), {})], "as_complex": [((_f(4, 3, 2),), {})],
     "fourier": [((_c(4, 3),), dict(axes=(0,), inverse=False)), ((_c(2, 3, 5),), dict(axes=(2, 0), inverse=True, scale="mean")),
                 ((_f(2, 6, 5),), dict(axes=(0, 1), inverse=True, scale="ortho"))],
     "fourier_of_real": [((_f(4, 3),), dict(axis=0)), ((_f(2, 5),), dict(axis=1, inverse=True, scale="mean", weighted=True))],
