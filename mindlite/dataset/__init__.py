@@ -9,6 +9,7 @@
     workers.py    processes and shared memory;  draws.py  random numbers;  samplers.py, iterators.py, columns.py, callbacks.py
     files/        sources in files, one table;  line_reader.py  lines by number;  mindrecord/  MindSpore's format
     serialization.py  pipelines as JSON
+    debug.py      hooks of the debug mode
     operation.py  makes operations of functions: transforms.py, vision/, text.py, audio/
 
 This room knows nothing of the compiler; arrays become Tensors in iterators.py.
@@ -45,7 +46,7 @@ from .sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset
 from .workers import WorkerError
 
 
-_LAZY = ("transforms", "vision", "text", "audio", "serialization")
+_LAZY = ("transforms", "vision", "text", "audio", "serialization", "debug")
 _DESCRIPTIONS = ("serialize", "deserialize", "show", "compare")          # of serialization.py
 
 

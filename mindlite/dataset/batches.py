@@ -36,6 +36,25 @@ def gathered(run: Run, described: list, names: list[str], empty: Callable) -> Ro
     return stacked_as_they_come((run.value(d) for d in described), len(described), names, empty)
 
 
+def _stacked_or_listed(values: list, name: str) -> Any:
+    """One array of the values of a column; of dicts a dict of lists, as MindSpore gives where there is a per_batch_map."""
+    if values and all(isinstance(value, dict) for value in values):
+        return {key: [value[key] for value in values] for key in values[0]}
+    return stacked([[value] for value in values], [name])[0]
+
+
+def _column_of(values: Any, name: str, count: int) -> Any:
+    """A column of `count` values that per_batch_map gave one by one. raises : PipelineError"""
+    if isinstance(values, dict):
+        raise PipelineError("Failed to convert rows: mismatched types returned from per_batch_map function. If different types "
+                            "are returned, all of them should be convertible to Python lists. Got: Python dict")
+    found = as_row(values)
+    if len(found) != count:
+        raise PipelineError(f"Invalid data, column: {name} expects: {count} rows returned from 'per_batch_map', but got: "
+                            f"{len(found)}")
+    return _stacked_or_listed(found, name)
+
+
 class BatchDataset(Dataset):
     """See Dataset.batch."""
     makes_rows = True
@@ -120,9 +139,11 @@ class BatchDataset(Dataset):
         if len(result) != len(outputs):
             raise PipelineError(f"Invalid parameter, the number of columns returned in 'per_batch_map' function should be "
                                 f"{len(outputs)}, but got: {len(result)}")
-        mapped = {name: stacked([[value] for value in as_row(values)], [name])[0] for name, values in zip(outputs, result)}
-        others = {name: stacked([[value] for value in values], [name])[0] for name, values in columns.items()
-                  if name not in inputs}
+        if all(isinstance(values, (np.ndarray, dict)) for values in result):
+            mapped = dict(zip(outputs, result))              # whole columns
+        else:
+            mapped = {name: _column_of(values, name, len(rows)) for name, values in zip(outputs, result)}
+        others = {name: _stacked_or_listed(values, name) for name, values in columns.items() if name not in inputs}
         return [{**others, **mapped}[name] for name in self.names()]
 
     def failing(self, operation: int | None) -> str:

@@ -12,6 +12,7 @@ import warnings
 from ..common import seed as global_seed
 from ..common.errors import ArgumentError, ValueRangeError, user_level
 from . import draws
+from .debug import DebugHook
 
 DEFAULT_SEED = 5489                      # MindSpore's sign for "no seed set": numbers come from the operating system
 
@@ -123,9 +124,16 @@ def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
 
 
 def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -> None:
-    """Run pipelines in this process, one sample at a time, so that a debugger stops in them. raises : ArgumentError"""
-    settings.debug_mode = flag(debug_mode_flag, "debug_mode_flag")
-    settings.debug_hooks = list(debug_hook_list or ())
+    """Run pipelines in this process, one sample at a time, so that a debugger stops in them.
+
+    debug_hook_list : DebugHooks that see what each operation of `map` is given and gives;  raises : ArgumentError
+    """
+    flag(debug_mode_flag, "debug_mode_flag")
+    if not isinstance(debug_hook_list, (list, type(None))):
+        raise ArgumentError("debug_hook_list is not a list.")
+    if not all(isinstance(hook, DebugHook) for hook in debug_hook_list or ()):
+        raise ArgumentError("All items in debug_hook_list must be of type DebugHook.")
+    settings.debug_mode, settings.debug_hooks = debug_mode_flag, list(debug_hook_list or ())
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:

@@ -276,14 +276,18 @@ def items(check: Check, *lengths: int) -> Check:
 
 
 def image_size(value: Any, name: str) -> tuple[int, int] | int:
-    """An int, or (height, width)."""
+    """An int, or (height, width). raises : ArgumentError, ValueRangeError"""
     if isinstance(value, int) and not isinstance(value, bool):
-        return within(value, 1, 16777216, "")
-    if isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(n, int) for n in value):
-        return tuple(within(n, 1, 16777216, "") for n in value)         # type: ignore[return-value]
-    if not isinstance(value, (int, str, tuple, list)):
-        kind_of(int, list, tuple)(value, name)
-    raise ArgumentError("Size should be a single integer or a list/tuple (h, w) of length 2.")
+        return within(value, 1, FLOAT_MAX, "")
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError("Size should be a single integer or a list/tuple (h, w) of length 2.", note=f"it is {value!r}")
+    height, width = (within(kind_of(int)(n, f"{name}[{k}]"), 1, FLOAT_MAX, "") for k, n in enumerate(value))
+    return height, width
+
+
+def crop_size(value: Any, name: str) -> tuple[int, int] | int:
+    """The same; a wrong type is told in other words, as MindSpore's crops tell it."""
+    return image_size(kind_of(int, list, tuple)(value, name), name)
 
 
 def pair(size: tuple[int, int] | int) -> tuple[int, int]:

@@ -104,7 +104,9 @@ class MapDataset(Dataset):
         positions, outputs, others, in_place = self._planned()
         values: list | tuple = [row[position] for position in positions]
         draws.begin(run.seed, run.numbers[id(self)], epoch, index)
-        for k, operation in self.steps:
+        hooks = config.settings.debug_hooks if config.settings.debug_mode else []
+        self._shown(hooks, values, None)
+        for k, operation in list(enumerate(self.operations)) if hooks else self.steps:
             run.doing(self, index, k)
             try:
                 if run.seeded and self.users[k]:
@@ -113,6 +115,7 @@ class MapDataset(Dataset):
                 values = result if isinstance(result, tuple) else (result,)
             except Exception as error:                       # the user's function or the user's data
                 raise run.failed(error, self, index, k, below) from error
+            self._shown(hooks, values, k)
         try:
             values = as_row(values)
         except MindliteError as error:
@@ -127,6 +130,13 @@ class MapDataset(Dataset):
         for position, value in zip(positions, values):
             row[position] = value
         return row
+
+    def _shown(self, hooks: list, values: Sequence, after: int | None) -> None:
+        """The columns are shown to the hooks of the debug mode. after : number of the operation, None before the first"""
+        for hook in hooks:
+            hook.set_is_first(after is None)
+            hook.set_previous_op_name(name_of(self.operations[after or 0]))
+            hook(*values)
 
 
 class CallbackCalls:

@@ -109,15 +109,20 @@ class Vocab:
         """The tokens of columns of a dataset, the frequent ones first, equal ones by alphabet.
 
         freq_range : (least, most), None for no bound;  top_k : how many at most
+        raises     : ArgumentError, ValueRangeError before anything is read
         """
-        low, high = freq_range or (None, None)
+        if columns is not None and not isinstance(columns, list):
+            kind_of(str)(columns, "col[0]")
+        low, high = (None, None) if freq_range is None else _bounds(freq_range)
+        if kind_of(int, type(None))(top_k, "top_k") is not None and top_k <= 0:         # type: ignore[operator]
+            raise ValueRangeError(f"top_k must be greater than 0, but got {top_k}.")
         counts: collections.Counter = collections.Counter()
         for row in dataset.create_dict_iterator(num_epochs=1, output_numpy=True):
             for name in names_list(columns, "columns") or list(row):
                 counts.update(texts(row[name], "Vocab.from_dataset").ravel().tolist())
         words = [word for word, n in counts.items() if (low is None or n >= low) and (high is None or n <= high)]
         words.sort(key=lambda word: (-counts[word], word))
-        return cls.from_list(words[:optional(whole(1))(top_k, "top_k")], special_tokens, special_first)
+        return cls.from_list(words[:top_k], special_tokens, special_first)
 
     def vocab(self) -> dict[str, int]:
         """{token: number}"""
@@ -136,6 +141,21 @@ class Vocab:
         return [self._tokens.get(whole(0)(int(number_), "ids"), "") for number_ in kind_of(list, np.ndarray)(ids, "ids")]
 
 
+def _bounds(freq_range: Any) -> tuple:
+    """(least, most) or None for either. raises : ArgumentError, ValueRangeError"""
+    if len(kind_of(tuple)(freq_range, "freq_range")) != 2:
+        raise ValueRangeError("freq_range needs to be a tuple of 2 element.")
+    if not all(isinstance(n, (int, type(None))) for n in freq_range):
+        raise ValueRangeError("freq_range needs to be either None or a tuple of 2 integers or an int and a None.")
+    if None not in freq_range and not 0 <= freq_range[0] <= freq_range[1]:
+        raise ValueRangeError("frequency range [a,b] should be 0 <= a <= b (a,b are inclusive).", note=str(freq_range))
+    return freq_range
+
+
+class VectorsError(FileFormatError, RuntimeError):
+    """A file of vectors that is missing or damaged."""
+
+
 class Vectors:
     """Vectors of tokens, from a text file: a token and its numbers a line; a first line of two numbers is skipped.
 
@@ -148,7 +168,7 @@ class Vectors:
 
     @classmethod
     def from_file(cls, file_path: str, max_vectors: int | None = None) -> Vectors:
-        """Read a file. raises : ArgumentError, ValueRangeError, FileFormatError"""
+        """Read a file. raises : ArgumentError, ValueRangeError, VectorsError (a RuntimeError)"""
         kind_of(str)(file_path, "file_path"), optional(whole(0))(max_vectors, "max_vectors")
         cls._check(Path(file_path))
         found = cls()
@@ -160,19 +180,25 @@ class Vectors:
                 try:
                     vector = np.array(words[1:], np.float32)
                 except ValueError:
-                    raise FileFormatError(f"{file_path}: line {count + 1} has no numbers after its token") from None
-                if not len(vector) or (found.table and len(vector) != found.dimensions):
-                    raise FileFormatError(f"{file_path}: line {count + 1} has {len(vector)} numbers, not {found.dimensions}")
+                    raise VectorsError(f"{file_path}: line {count + 1} has no numbers after its token") from None
+                if len(vector) < 2:
+                    raise VectorsError(f"Vectors: token with {len(vector)}-dimensional vector.",
+                                       note=f"{file_path}, line {count + 1}")
+                if found.table and len(vector) != found.dimensions:
+                    raise VectorsError(f"Vectors: all vectors must have the same number of dimensions, but got dim {len(vector)} "
+                                       f"while expecting {found.dimensions}", note=f"{file_path}, line {count + 1}")
                 found.dimensions = len(vector)
                 found.table.setdefault(words[0], vector)
                 if max_vectors and len(found.table) >= max_vectors:
                     break
+        if not found.table:
+            raise VectorsError("Vectors: invalid file, file is empty.", note=file_path)
         return found
 
     @classmethod
     def _check(cls, path: Path) -> None:
         if not path.is_file():
-            raise ValueRangeError(f"The file {path} does not exist or permission denied!")
+            raise VectorsError(f"Vectors: get real path failed, path={path}", note="it does not exist or permission is denied")
 
     def lookup(self, token: str, unknown: np.ndarray, lower: bool) -> np.ndarray:
         """The vector of a token, or `unknown`. lower : try lower case too"""
@@ -247,8 +273,8 @@ def ToVectors(data, /, vectors, unk_init=None, lower_case_backup=False):
     tokens = texts(data, "ToVectors")
     unknown = np.zeros(vectors.dimensions, np.float32) if unk_init is None else np.array(unk_init, np.float32)
     if len(unknown) != vectors.dimensions:
-        raise DataError(f"ToVectors: unk_init must be the same length as vectors, but got unk_init: {len(unknown)}, vectors: "
-                        f"{vectors.dimensions}")
+        raise DataError(f"ToVectors: unk_init must be the same length as vectors, but got unk_init: {len(unknown)} and "
+                        f"vectors: {vectors.dimensions}")
     found = [vectors.lookup(token, unknown, lower_case_backup) for token in tokens.ravel().tolist()]
     return np.stack(found).reshape(*tokens.shape, vectors.dimensions)
 

@@ -385,7 +385,7 @@ MODULES = {
         "train_thor")},
     "amp": (("mindlite.amp", "mindlite.train"), {}),
     "dataset": (("mindlite.dataset",), _DATASETS),
-    **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio")},
+    **{f"dataset.{name}": ((f"mindlite.dataset.{name}",), {}) for name in ("vision", "text", "audio", "debug")},
     "dataset.transforms": (("mindlite.dataset.transforms",), {"vision": "mindlite.dataset.vision:"}),
     "dataset.text.transforms": (("mindlite.dataset.text",), {name: _INSIDE + name for name in (
         "Implementation", "TextTensorOperation", "TensorOperation", "DE_C_INTER_NORMALIZE_FORM")}),

@@ -607,3 +607,45 @@ def test_a_sampler_of_ones_own_begins_anew_between_passes_and_says_how_many_ther
     for sampler, why in (([1.5], r"list\[0\]: 1.5"), ("a", "Unsupported sampler"), (np.array([[1, 2]]), "must be int")):
         with pytest.raises(TypeError, match=why):
             ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler)
+
+
+def test_hooks_of_the_debug_mode_see_what_operations_are_given_and_give(capsys):
+    from mindlite.dataset import debug, vision
+    image = np.zeros((1, 4, 6, 3), np.uint8)
+    seen = []
+
+    class Keep(debug.DebugHook):
+        def compute(self, *args):
+            seen.append((self.is_first_op, self.prev_op_name, args[0][0].shape))
+
+    def rows():
+        return ds.NumpySlicesDataset(image, ["x"]).map([vision.Normalize([1.0] * 3, [1.0] * 3), vision.HWC2CHW()], "x")
+    plain, = rows().create_tuple_iterator(num_epochs=1, output_numpy=True)
+    ds.config.set_debug_mode(True, [debug.PrintMetaDataHook(), debug.PrintDataHook(), Keep()])
+    shown, = rows().create_tuple_iterator(num_epochs=1, output_numpy=True)
+    np.testing.assert_array_equal(shown[0], plain[0])
+    assert seen == [(True, "Normalize", (4, 6, 3)), (False, "Normalize", (4, 6, 3)), (False, "HWC2CHW", (3, 4, 6))]
+    told = capsys.readouterr().out
+    assert "Print the [INPUT] of the operation [Normalize]" in told and "The dtype is [float32]. The shape is [(3, 4, 6)]" in told
+    ds.config.set_debug_mode(False)
+    seen.clear()
+    list(ds.NumpySlicesDataset(image, ["x"]).map([Keep(), vision.HWC2CHW()], "x").create_tuple_iterator(num_epochs=1))
+    assert seen == [(False, None, (4, 6, 3))]
+    for hooks in ([3], "x"):
+        with pytest.raises(TypeError, match="debug_hook_list"):
+            ds.config.set_debug_mode(True, hooks)
+
+
+def test_per_batch_map_gives_whole_columns_or_as_many_values_as_there_are_rows():
+    def batched(function):
+        row, = squares(2).batch(2, per_batch_map=function).create_dict_iterator(1, output_numpy=True)
+        return row["a"], row["b"]
+    whole = batched(lambda a, b, info: (np.arange(5), {"k": 1}))
+    assert whole[0].tolist() == [0, 1, 2, 3, 4] and whole[1]["k"] == 1
+    listed = batched(lambda a, b, info: ([{"k": 1, "t": (2, 3)}, {"k": 4, "t": (5, 6)}], np.array([7, 8])))
+    assert [int(k) for k in listed[0]["k"]] == [1, 4] and [int(k) for k in listed[0]["t"][1]] == [5, 6]
+    assert listed[1].tolist() == [7, 8]
+    for function, why in ((lambda a, b, info: ({"k": 1}, b), "mismatched types"),
+                          (lambda a, b, info: (a, [1]), "column: b expects: 2 rows")):
+        with pytest.raises(RuntimeError, match=why):
+            batched(function)

@@ -155,3 +155,25 @@ def test_a_file_of_lines_that_is_none_is_refused(tmp_path):
 def test_operations_on_text_refuse_in_mindspores_words(call, error, why):
     with pytest.raises(error, match=why):
         call()
+
+
+@pytest.mark.parametrize("content, why", [("", "file is empty"), ("a 1 2\nb 1 2 3\n", "got dim 3 while expecting 2"),
+                                          ("a 1\nb 2\n", "1-dimensional"), ("a b c\n", "no numbers"),
+                                          (None, "get real path failed")])
+def test_a_file_of_vectors_that_is_none_is_refused(tmp_path, content, why):
+    if content is not None:
+        (tmp_path / "v.txt").write_text(content)
+    with pytest.raises(RuntimeError, match=why):
+        text.Vectors.from_file(str(tmp_path / "v.txt"))
+
+
+@pytest.mark.parametrize("arguments, error, why", [
+    ({"columns": 3}, TypeError, r"col\[0\]"), ({"freq_range": ()}, ValueError, "tuple of 2 element"),
+    ({"freq_range": 3}, TypeError, "tuple"),
+    ({"freq_range": (3, 1)}, ValueError, "0 <= a <= b"), ({"freq_range": (1.5, 2)}, ValueError, "2 integers"),
+    ({"top_k": 0}, ValueError, "greater than 0"), ({"top_k": 1.5}, TypeError, "top_k")])
+def test_the_arguments_of_a_vocabulary_are_checked_before_rows_are_read(arguments, error, why):
+    def never():
+        raise AssertionError("rows are read")
+    with pytest.raises(error, match=why):
+        text.Vocab.from_dataset(ds.GeneratorDataset(never, ["t"]), **arguments)

@@ -469,17 +469,22 @@ def _stripes(data: np.ndarray, each: bool, limit: int, start: int, value: float,
     return masked(data, int(numbers.random() * (size - width)) if each else start, width, value, axis)
 
 
+def mask_param(value: Any, name: str) -> int:
+    """A width >= 0. raises : ArgumentError, ValueRangeError"""
+    return whole(0)(value, "mask_param")
+
+
 MASK: dict[str, Any] = dict(iid_masks=flag, mask_start=whole(0), mask_value=real(0))
 
 
-@operation(freq_mask_param=whole(0), random=True, **MASK)
+@operation(freq_mask_param=mask_param, random=True, **MASK)
 def FrequencyMasking(spectrum, /, iid_masks=False, freq_mask_param=0, mask_start=0, mask_value=0.0):
     """SpecAugment's mask of frequencies (Park et al. 2019). iid_masks : a random one for each channel"""
     return _stripes(sound(spectrum, "FrequencyMasking", 2), iid_masks, freq_mask_param, mask_start, mask_value, -2,
                     "FrequencyMasking")
 
 
-@operation(time_mask_param=whole(0), random=True, **MASK)
+@operation(time_mask_param=mask_param, random=True, **MASK)
 def TimeMasking(spectrum, /, iid_masks=False, time_mask_param=0, mask_start=0, mask_value=0.0):
     """SpecAugment's mask of time. iid_masks : a random one for each channel"""
     return _stripes(sound(spectrum, "TimeMasking", 2), iid_masks, time_mask_param, mask_start, mask_value, -1, "TimeMasking")

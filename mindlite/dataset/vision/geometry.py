@@ -10,8 +10,8 @@ from PIL import Image
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.lazy import LazyModule
 from .. import draws
-from ..operation import (FLOAT_MAX, DataError, as_pil, either, flag, image_array, image_operation, image_size, items, kind_of,
-                         number, operation, optional, pair, probability, real, whole, within)
+from ..operation import (FLOAT_MAX, DataError, as_pil, crop_size, either, flag, image_array, image_operation, image_size, items,
+                         kind_of, number, operation, optional, pair, probability, real, whole, within)
 from .kinds import PADDING, RESAMPLING, Border, Inter, SliceMode
 from .resizing import resize_array, resize_pil
 
@@ -87,7 +87,7 @@ def crop_array(image: np.ndarray, top: int, left: int, height: int, width: int, 
     return image[top:top + height, left:left + width]
 
 
-@image_operation(coordinates=items(whole(0), 2), size=image_size, pil=False)
+@image_operation(coordinates=items(whole(0), 2), size=crop_size, pil=False)
 def Crop(image, /, coordinates, size):
     """The part with its upper left corner at coordinates (top, left). size : int or (height, width)"""
     (top, left), (height, width) = coordinates, pair(size)
@@ -108,7 +108,7 @@ def _part_resized(image: Any, part: np.ndarray, size: Any, how: Inter) -> Any:
     return resize_array(part, *target, how)
 
 
-@operation(size=image_size, video=True)
+@operation(size=crop_size, video=True)
 def CenterCrop(image, /, size):
     """The middle of the image; what is missing is 0. Of an odd rest more is cut below and to the right; PIL: rounded."""
     is_pil, image = isinstance(image, Image.Image), image_array(image, "CenterCrop")
@@ -205,7 +205,7 @@ def padded_for_crop(image: np.ndarray, size: tuple[int, int], padding: Any, if_n
 
 
 CROP: dict[str, Any]
-CROP = dict(size=image_size, padding=optional(padding_of), pad_if_needed=flag, fill_value=fill, padding_mode=border)
+CROP = dict(size=crop_size, padding=optional(padding_of), pad_if_needed=flag, fill_value=fill, padding_mode=border)
 
 
 @image_operation(random=True, video=True, each=True, **CROP)
@@ -230,17 +230,19 @@ def random_part(height: int, width: int, scale: tuple, ratio: tuple, attempts: i
     return (height - h) // 2, (width - w) // 2, h, w
 
 
-def growing(low_open: bool) -> Any:
-    """Two numbers >= 0, the second not smaller."""
+def growing(low_open: bool, sequence: str = "list/tuple") -> Any:
+    """Two numbers >= 0, the second not smaller. sequence : the word for them in an error"""
     def check(value: Any, name: str) -> tuple:
-        first, second = items(number(0, open_left=low_open), 2)(value, name)
+        if len(kind_of(tuple, list)(value, name)) != 2:
+            raise ArgumentError(f"{name} should be a {sequence} of length 2.", note=f"it is {value!r}")
+        first, second = items(number(0, open_left=low_open))(value, name)
         if first > second:
             raise ValueRangeError(f"{name} should be in (min,max) format. Got (max,min).")
         return within(first, 0, second, name), second
     return check
 
 
-PART = dict(size=image_size, scale=growing(False), ratio=growing(True), interpolation=inter, max_attempts=whole(1))
+PART = dict(size=crop_size, scale=growing(False), ratio=growing(True), interpolation=inter, max_attempts=whole(1))
 
 
 @operation(random=True, video=True, each=True, **PART)
@@ -267,13 +269,13 @@ def crops_of(image: Any, size: Any, name: str) -> list:
     return [image.crop((x, y, x + width, y + height)) for x, y in corners]
 
 
-@operation(size=image_size)
+@operation(size=crop_size)
 def FiveCrop(image, /, size):
     """The four corners and the middle of a PIL image, as a tuple."""
     return tuple(crops_of(image, size, "FiveCrop"))
 
 
-@operation(size=image_size, use_vertical_flip=flag)
+@operation(size=crop_size, use_vertical_flip=flag)
 def TenCrop(image, /, size, use_vertical_flip=False):
     """FiveCrop of a PIL image and of its mirror image, as a tuple."""
     crops = crops_of(image, size, "TenCrop")
@@ -386,8 +388,9 @@ def Affine(image, /, degrees, translate, scale, shear, resample=Inter.NEAREST, f
     return warped(image, (height, width), inverse, resample, fill_value)
 
 
-@image_operation(degrees=both_ways, translate=optional(items(number(-1.0, 1.0), 2, 4)), scale=optional(growing(False)),
-                 shear=optional(shear_of), resample=inter, fill_value=fill, random=True)
+@image_operation(degrees=both_ways, translate=optional(items(number(-1.0, 1.0), 2, 4)),
+                 scale=optional(growing(False, "list or tuple")), shear=optional(shear_of), resample=inter, fill_value=fill,
+                 random=True)
 def RandomAffine(image, /, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
     """An affine map with angle, shift, scale and shear drawn from intervals.
 
