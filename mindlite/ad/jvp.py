@@ -14,7 +14,7 @@ from typing import Any
 from ..common.errors import GradientError, InternalError, Refusal
 from ..common.location import Origin
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTuple
-from ..mindir.builder import append, building
+from ..mindir.builder import append, building, results_of
 from ..mindir.constraints import collecting
 from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, policy_of, port, segment, tape_new, tape_pop,
                               tape_push, tuple_getitem, undefined, while_loop)
@@ -118,13 +118,9 @@ class Forward:
         args = [self.value(a) for a in node.args]
         args = [self.target.add(make_tuple, *a, abstract=of.abstract) if isinstance(a, tuple) else a
                 for a, of in zip(args, node.args)]
-        copy: Any = CNode(self.target, node.fn, args, node.attrs, node.abstract, node.origin)
-        self.target.nodes.append(copy)
-        if isinstance(node.abstract, AbstractTuple):
-            copy = tuple([self.target.add(tuple_getitem, copy, index=i, abstract=e, origin=node.origin)
-                          for i, e in enumerate(node.abstract.elements)])
-        self.env[node] = copy
-        return copy
+        copy = self.target.add_copy(node, args)
+        self.env[node] = results_of(copy) if isinstance(node.abstract, AbstractTuple) else copy
+        return self.env[node]
 
     def set_results(self, node: Any, made: Any, numbers: Any, reaches: Any) -> None:
         """Enter what a control node became: its results, behind them the tangents of those in `numbers`; do they arrive?"""

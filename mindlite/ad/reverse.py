@@ -27,7 +27,7 @@ from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, Abstrac
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
 from ..mindir.control import gate, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
-from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
 from ..ops.creation import of_type
@@ -258,8 +258,7 @@ class Reverse:
             elif node.fn is tuple_getitem and isinstance(args[0], tuple):
                 env[node] = args[0][node.attrs["index"]]
             else:
-                env[node] = CNode(target, node.fn, args, node.attrs, node.abstract, node.origin)
-                target.nodes.append(env[node])
+                env[node] = target.add_copy(node, args)
         return tape
 
     def fill(self, target: FuncGraph, env: Any) -> dict:

@@ -22,6 +22,7 @@ from ..graph_kernel import CannotFuse, lowering as lower_kernel
 from ..graph_kernel.epilogue import FINISHED
 from ..graph_kernel.horizontal import parts_of
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTensor, AbstractTuple, dims_in, symbols_of_abstract
+from ..mindir.builder import results_of
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               while_loop)
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
@@ -303,12 +304,8 @@ def single_node_graph(node: CNode) -> tuple[FuncGraph, list[AnfNode]]:
             continue
         operands.append(a)
         args.append(graph.add_parameter(f"x{len(operands)}", a.abstract))
-    copy = CNode(graph, node.fn, args, node.attrs, node.abstract, node.origin)
-    graph.nodes.append(copy)
-    outs = [copy]
-    if isinstance(node.abstract, AbstractTuple):
-        outs = [graph.add(tuple_getitem, copy, index=i, abstract=e) for i, e in enumerate(node.abstract.elements)]
-    graph.set_outputs(outs, make_tuple)
+    copy = graph.add_copy(node, args)
+    graph.set_outputs(results_of(copy), make_tuple)
     return graph, operands
 
 

@@ -428,9 +428,7 @@ class _Clusterer:
                         inner[id(arg)] = made.add_parameter(_name(arg), arg.abstract, arg.origin)
                         operands.append(arg)
                 args.append(inner[id(arg)])
-            node = CNode(made, member.fn, args, member.attrs, member.abstract, member.origin)
-            made.nodes.append(node)
-            inner[id(member)] = node
+            inner[id(member)] = made.add_copy(member, args)
         results = self.results_of(members, inside)
         made.set_outputs([inner[id(m)] for m in results], make_tuple)
         return made, operands, results

@@ -219,7 +219,6 @@ def _fused(first, chain):
             else:
                 args.append(made.add_parameter(f"x{len(operands)}", arg.abstract, arg.origin))
                 operands.append(arg)
-        copies[node] = CNode(made, node.fn, args, node.attrs, node.abstract, node.origin)
-        made.nodes.append(copies[node])
+        copies[node] = made.add_copy(node, args)
     made.set_outputs([made.nodes[-1]], make_tuple)
     return made, operands

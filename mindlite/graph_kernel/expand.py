@@ -6,7 +6,7 @@ from ..common.location import Origin
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
 from ..mindir.control import custom_vjp, gate, make_tuple, port, tuple_getitem
-from ..mindir.graph import CNode, FuncGraph
+from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..mindir.primitive import expand_rule, kernel_rule
 
@@ -49,8 +49,7 @@ def _append(target, nodes, env, done):
             env[node] = (*args, constant(False))
         else:
             attrs = {k: _expand(v, done) if isinstance(v, FuncGraph) else v for k, v in node.attrs.items()}
-            env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
-            target.nodes.append(env[node])
+            env[node] = target.add_copy(node, args, attrs=attrs)
 
 
 def is_composite(node):

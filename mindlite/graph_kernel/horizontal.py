@@ -7,7 +7,7 @@ part stays the loop nest that it is. An item of a part counts as many units as i
 by the chunk in which its first unit lies, so chunks are equally long whatever the parts are. Equal parts are compiled once.
 """
 from ..mindir.control import make_tuple
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import FuncGraph, ValueNode
 
 TOGETHER = "together"            # the kind of such a fused graph
 
@@ -44,8 +44,7 @@ def _part(graph, nodes):
             if arg not in env and not isinstance(arg, ValueNode):
                 env[arg] = part.add_parameter(arg.name, arg.abstract, arg.origin)
                 parameters.append(arg)
-        env[node] = CNode(part, node.fn, [env.get(a, a) for a in node.args], node.attrs, node.abstract, node.origin)
-        part.nodes.append(env[node])
+        env[node] = part.add_copy(node, [env.get(a, a) for a in node.args])
     outputs = [o for o in graph.outputs if o in env and o not in parameters]
     part.set_outputs([env[o] for o in outputs], make_tuple)
     return part, parameters, outputs

@@ -11,7 +11,7 @@ well). Inside one cluster equal expressions are one, so nothing is computed twic
 from ..backend.target import current
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import FuncGraph, ValueNode
 from .schedule import nominal
 
 CHEAP = {"broadcast_to", "cast", "add", "sub", "mul", "neg", "where", "equal", "not_equal", "less", "less_equal",
@@ -72,10 +72,7 @@ def _copy(graph, copies):
             return waiting[arg].pop()
         return arg if isinstance(arg, ValueNode) else env[arg]
     for node in graph.nodes:
-        made = []
-        for _ in range(copies[node]):
-            made.append(CNode(target, node.fn, [read(a) for a in node.args], node.attrs, node.abstract, node.origin))
-        target.nodes += made
+        made = [target.add_copy(node, [read(a) for a in node.args]) for _ in range(copies[node])]
         env[node], waiting[node] = made[0], made
     target.set_outputs([read(o) for o in graph.outputs], make_tuple)
     return target

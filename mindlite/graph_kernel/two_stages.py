@@ -10,7 +10,7 @@ from ..common.location import Origin
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import make_tuple
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import FuncGraph, ValueNode
 from ..ops.arithmetic import add, maximum, minimum
 from ..ops.basic import reduce_sum, reshape
 from ..ops.logic import logical_and, logical_or
@@ -36,8 +36,7 @@ def in_two_stages(graph, target):
     for node in graph.nodes:
         leading = _leading(node, target)
         if leading is None:
-            env[node] = CNode(made, node.fn, [read(a) for a in node.args], node.attrs, node.abstract, node.origin)
-            made.nodes.append(env[node])
+            env[node] = made.add_copy(node, [read(a) for a in node.args])
             continue
         with building(made, Origin(node.origin.location, node, "two stages")):
             env[node] = _write(node, read(node.args[0]), leading, target.stage_row)

@@ -24,7 +24,8 @@ from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..common.tracebacks import passed_through
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
-from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple, tuple_getitem
+from ..mindir.builder import results_of
+from ..mindir.control import check as check_prim, cond as cond_prim, make_tuple
 from ..mindir.graph import AnfNode, CNode
 from ..mindir.inline import has_effects, inline
 from ..mindir.primitive import Primitive, interpreting
@@ -458,10 +459,8 @@ def control_node(ev: Evaluating, prim: Primitive, operands: Sequence[AnfNode], a
                  **attrs: Any) -> list[CNode]:
     """Append a control node with results of the given abstracts, and the tuple_getitems that read it."""
     tracer = ev.tracer
-    node = tracer.graph.add(prim, *[tracer.lift(x) for x in operands], origin=tracer.origin,
-                            abstract=AbstractTuple(tuple(abstracts)), **attrs)
-    return [tracer.graph.add(tuple_getitem, node, index=i, origin=tracer.origin, abstract=a)
-            for i, a in enumerate(abstracts)]
+    return [*results_of(tracer.graph.add(prim, *[tracer.lift(x) for x in operands], origin=tracer.origin,
+                                         abstract=AbstractTuple(tuple(abstracts)), **attrs))]
 
 
 def continue_exits(ev: Evaluating, frame: Frame, outcome: Outcome, stops: Blocks) -> Outcome:

@@ -35,10 +35,7 @@ class Builder:
         abstract = self.typed(prim, [node.abstract for node in nodes], attrs)
         node = CNode(self.graph, prim, nodes, attrs, abstract, self.origin)
         self.graph.nodes.append(node)
-        if isinstance(abstract, AbstractTuple):
-            return tuple([self.graph.add(tuple_getitem, node, index=i, origin=self.origin, abstract=element)
-                          for i, element in enumerate(abstract.elements)])
-        return node
+        return results_of(node) if isinstance(abstract, AbstractTuple) else node
 
     def typed(self, prim: Primitive, abstracts: Sequence[Abstract], attrs: dict[str, Any]) -> Abstract:
         """What the operator gives, by its infer rule."""
@@ -109,9 +106,15 @@ def typed(function: Any, *abstracts: Abstract, name: str | None = None, origin: 
 def append(prim: Primitive, *args: Any, abstract: Any, **attrs: Any) -> tuple[CNode, ...]:
     """Under the builder: append a control node of a known type (its graphs may be empty still); its results' nodes."""
     builder = current_interpreter()
-    node = builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs)
-    return tuple([builder.graph.add(tuple_getitem, node, index=i, origin=builder.origin, abstract=element)
-                  for i, element in enumerate(abstract.elements)])
+    return results_of(builder.graph.add(prim, *map(builder.lift, args), origin=builder.origin, abstract=abstract, **attrs))
+
+
+def results_of(node: CNode) -> tuple[CNode, ...]:
+    """The nodes of the results of a node: itself, or what reads it if it has several; they are appended to its graph."""
+    if not isinstance(node.abstract, AbstractTuple):
+        return (node,)
+    return tuple([node.graph.add(tuple_getitem, node, index=i, origin=node.origin, abstract=element)
+                  for i, element in enumerate(node.abstract.elements)])
 
 
 def written(name: str, names: Sequence[str], abstracts: Sequence[Abstract], write: Function, by: str = "") -> FuncGraph:

@@ -145,6 +145,13 @@ class FuncGraph:
         self.nodes.append(node)
         return node
 
+    def add_copy(self, node: CNode, args: Any, origin: Origin | None = None, attrs: dict[str, Any] | None = None) -> CNode:
+        """Append a copy of a node with other operands, and perhaps another origin and other attributes, and return it."""
+        copy = CNode(self, node.fn, args, node.attrs if attrs is None else attrs, node.abstract,
+                     node.origin if origin is None else origin)
+        self.nodes.append(copy)
+        return copy
+
     @property
     def outputs(self) -> tuple[AnfNode, ...]:
         """The results of a typed graph, a tuple of nodes: the arguments of its output's make_tuple."""

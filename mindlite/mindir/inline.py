@@ -20,9 +20,7 @@ def inline(target: FuncGraph, graph: FuncGraph, args: Any, by: str = "") -> list
     env: dict = dict(zip(graph.parameters, args))
     for node in graph.nodes:
         origin = Origin(node.origin.location, node, by) if by else node.origin
-        copy = CNode(target, node.fn, [_read(env, a) for a in node.args], node.attrs, node.abstract, origin)
-        target.nodes.append(copy)
-        env[node] = copy
+        env[node] = target.add_copy(node, [_read(env, a) for a in node.args], origin)
     return [_read(env, output) for output in graph.outputs]
 
 
@@ -40,8 +38,7 @@ def copy_graph(graph: FuncGraph, name: str | None = None, emit: Function | None 
         args = [_read(env, a) for a in node.args]
         made = emit(target, node, args) if emit else None
         if made is None:
-            made = CNode(target, node.fn, args, node.attrs, node.abstract, node.origin)
-            target.nodes.append(made)
+            made = target.add_copy(node, args)
         env[node] = made
     target.set_outputs([_read(env, output) for output in graph.outputs], make_tuple)
     return target
@@ -273,7 +270,6 @@ def clone(graph: FuncGraph) -> FuncGraph:
         env: dict = dict(zip(old.parameters, new.parameters))
         for node in old.nodes:
             attrs = {name: made[v] if isinstance(v, FuncGraph) else v for name, v in node.attrs.items()}
-            env[node] = CNode(new, node.fn, [_read(env, a) for a in node.args], attrs, node.abstract, node.origin)
-            new.nodes.append(env[node])
+            env[node] = new.add_copy(node, [_read(env, a) for a in node.args], attrs=attrs)
         new.set_outputs([_read(env, output) for output in old.outputs], make_tuple)
     return made[graph]

@@ -65,8 +65,7 @@ class _Expander:
         else:
             args = [target.add(make_tuple, *a, abstract=of.abstract, origin=node.origin) if isinstance(a, tuple) else a
                     for a, of in zip(args, node.args)]
-            env[node] = CNode(target, node.fn, args, attrs, node.abstract, node.origin)
-            target.nodes.append(env[node])
+            env[node] = target.add_copy(node, args, attrs=attrs)
 
 
 def _sizes(parameters: Sequence[Parameter], args: Sequence[AnfNode]) -> dict:

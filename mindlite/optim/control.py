@@ -9,7 +9,7 @@ from ..common.dim import Dim, symbols_of
 from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import append
 from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_loop
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import drop_dead_nodes, has_effect, inline, live_nodes, sized_results, symbols_needed
 from ..mindir.primitive import current_interpreter
 from .loops import final_values, fixed_operands, widened
@@ -160,9 +160,7 @@ def _hoist(node):
         if not all(a in outside or a in moved or isinstance(a, ValueNode) for a in inner.args) or not _symbols(
                 inner.abstract) | _symbols(tuple(inner.attrs.values())) <= sizes or not _keeps_size(inner):
             continue
-        copy = CNode(builder.graph, inner.fn, [_first(a, outside, moved) for a in inner.args], inner.attrs,
-                     inner.abstract, inner.origin)
-        builder.graph.nodes.append(copy)
+        copy = builder.graph.add_copy(inner, [_first(a, outside, moved) for a in inner.args])
         moved[inner] = copy
     if not moved:
         return None

@@ -8,7 +8,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.builder import building, constant
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import current_interpreter
 from ..ops.arithmetic import add, sub
 from ..ops.logic import greater
@@ -142,8 +142,7 @@ def widened(source, fixed=(), replaced=None, *, before=0, states=(), without=(),
                 with building(target, node.origin), collecting():
                     env[node] = replaced[node](env, more)
         else:
-            env[node] = CNode(target, node.fn, [env.get(a, a) for a in node.args], node.attrs, node.abstract, node.origin)
-            target.nodes.append(env[node])
+            env[node] = target.add_copy(node, [env.get(a, a) for a in node.args])
     outputs = [env.get(o, o) for number, o in enumerate(source.outputs) if after is None or number not in without]
     if after is not None:
         with building(target, source.origin) as builder, collecting():

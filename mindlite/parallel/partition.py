@@ -26,7 +26,7 @@ from ..common.ranks import engine
 from ..common.records import dataclass
 from ..common.sbp import Broadcast, Partial, Split
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
-from ..mindir.builder import building
+from ..mindir.builder import building, results_of
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.constraints import collecting
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
@@ -239,8 +239,7 @@ def written_out(graph):
                 stands[node] = stands[node.args[0]][node.attrs["index"]]
             else:
                 args = [now(arg, builder) for arg in node.args]
-                stands[node] = CNode(made, node.fn, args, node.attrs, node.abstract, node.origin)
-                made.nodes.append(stands[node])
+                stands[node] = made.add_copy(node, args)
     with building(made, graph.origin) as builder:
         made.set_outputs([now(out, builder) for out in graph.outputs], make_tuple)
     return made
@@ -531,11 +530,7 @@ class _Writer:
         if option.share == 1.0 and all(sbps == self.wholes for sbps in (*option.ins, *option.outs)):
             if count > 1 and isinstance(node.fn, Primitive):
                 self.plan.whole[node.fn.name] = self.plan.whole.get(node.fn.name, 0) + 1
-            made = CNode(self.builder.graph, node.fn, args, node.attrs, node.abstract, self.builder.origin)
-            self.builder.graph.nodes.append(made)
-            results = [made] if not isinstance(node.abstract, AbstractTuple) else [
-                self.builder.graph.add(tuple_getitem, made, index=i, origin=self.builder.origin, abstract=element)
-                for i, element in enumerate(outs)]
+            results = [*results_of(self.builder.graph.add_copy(node, args, self.builder.origin))]
         else:
             shapes = [Placement(self.mesh, sbps).local_shape(out.shape, self.rank) for out, sbps in zip(outs, option.outs)]
             made = self.local(node, option, args, shapes)

@@ -122,8 +122,7 @@ class _Cut:
             stands[p] = made.add_parameter(p.name, p.abstract, p.origin, p.default)
         for node in nodes:
             args = [stands.get(arg, arg) for arg in node.args]
-            stands[node] = CNode(made, node.fn, args, node.attrs, node.abstract, node.origin)
-            made.nodes.append(stands[node])
+            stands[node] = made.add_copy(node, args)
         made.set_outputs([stands.get(output, output) for output in (*outputs, *[output for _, output in updates])], make_tuple)
         assigned = tuple([(made.parameters.index(stands[self.graph.parameters[owner]]), len(outputs) + k)
                           for k, (owner, _) in enumerate(updates)])

@@ -27,6 +27,7 @@ from ..compile.lower import lower
 from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 from ..compile.plain_call import run_graph
 from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.builder import results_of
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
@@ -180,10 +181,7 @@ def single_node(operation):
     args = [graph.add_parameter(f"x{i}", a) for i, a in enumerate(operation.abstracts)]
     outs = operation.outs
     abstract = AbstractTuple(outs) if operation.several else outs[0]
-    node: Any = graph.add(operation.prim, *args, abstract=abstract, **operation.attrs)
-    if operation.several:
-        node = [graph.add(tuple_getitem, node, index=i, abstract=a) for i, a in enumerate(outs)]
-    graph.set_outputs(node if operation.several else [node], make_tuple)
+    graph.set_outputs(results_of(graph.add(operation.prim, *args, abstract=abstract, **operation.attrs)), make_tuple)
     return graph
 
 

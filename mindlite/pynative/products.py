@@ -55,8 +55,7 @@ def without(graph, outputs):
     made: dict = {}
 
     def noted(target, node, args):
-        made[node] = CNode(target, node.fn, args, node.attrs, node.abstract, node.origin)
-        target.nodes.append(made[node])
+        made[node] = target.add_copy(node, args)
         return made[node]
     copy = copy_graph(graph, emit=noted)
     made.update(zip(graph.parameters, copy.parameters))

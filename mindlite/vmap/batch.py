@@ -8,7 +8,7 @@ from ..common.errors import ShapeError
 from ..common.events import emit as announce
 from ..common.location import Origin
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
-from ..mindir.builder import building, typed
+from ..mindir.builder import building, results_of, typed
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import bind, current_interpreter, expand_rule, vmap_rule
@@ -78,12 +78,8 @@ class Batch:
         builder = self.builder
         args = [builder.graph.add(make_tuple, *[x for x, _ in a], abstract=of.abstract) if isinstance(a, list) else a
                 for a, of in zip(args, node.args)]
-        copy = CNode(builder.graph, node.fn, args, node.attrs, node.abstract, node.origin)
-        builder.graph.nodes.append(copy)
-        if isinstance(node.abstract, AbstractTuple):
-            return [(builder.graph.add(tuple_getitem, copy, index=i, abstract=e, origin=node.origin), None)
-                    for i, e in enumerate(node.abstract.elements)]
-        return copy, None
+        copy = builder.graph.add_copy(node, args)
+        return [(x, None) for x in results_of(copy)] if isinstance(node.abstract, AbstractTuple) else (copy, None)
 
     def _read(self, node: AnfNode) -> Any:
         if isinstance(node, ValueNode):
