@@ -127,6 +127,7 @@ def test_arguments_that_lie_elsewhere_or_are_others_are_seen():
         assert library.live > 0
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")        # of results that are given up then
 def test_an_error_of_a_fast_call_is_that_of_a_slow_one(monkeypatch):
     def rows(x, i):
         return ops.gather(x, i, 0) * 2.0

@@ -20,7 +20,7 @@ def header(name):
         for path in sorted(glob.glob(os.path.join(base, "*", "include", name)), reverse=True):
             with open(path, encoding="utf-8", errors="replace") as opened:
                 text = opened.read()
-            return re.sub(r"//[^\n]*", "", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+            return re.sub(r"//[^\n]*|\s*\bCUDNN_DEPRECATED(_ENUM)?\b", "", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
     return None
 
 

@@ -7,7 +7,7 @@ from networks import CASES
 import mindlite as ms
 from mindlite import nn
 from mindlite.backend.cuda.code import ptx
-from mindlite.backend.cuda.simulated_nvidia import SIMULATED
+from mindlite.backend.cuda.simulated_library import SIMULATED
 from mindlite.common import dtype as dt
 from mindlite.compile import flow as F
 

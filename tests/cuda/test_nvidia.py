@@ -149,8 +149,11 @@ def test_without_the_library_our_own_kernel_computes_and_the_doctor_says_what_is
     rows = {name: (state, advice) for name, state, advice in doctor.report()}
     state, advice = rows["cublasLt"]
     assert state == "missing" and "pip install nvidia-cublas-cu12" in advice and "matrix products" in advice
-    monkeypatch.setattr(doctor.driver, "libcuda", lambda: SimulatedLibrary(nvidia=("cublasLt",)))
-    assert dict((name, advice) for name, _, advice in doctor.report())["cublasLt"] == ""
+    state, advice = rows["cudnn"]
+    assert state == "missing" and "pip install nvidia-cudnn-cu12" in advice and "convolutions" in advice
+    monkeypatch.setattr(doctor.driver, "libcuda", lambda: SimulatedLibrary(nvidia=("cublasLt", "cudnn")))
+    rows = dict((name, advice) for name, _, advice in doctor.report())
+    assert (rows["cublasLt"], rows["cudnn"]) == ("", "")
 
 
 def test_a_library_is_looked_for_in_the_wheels_first():
@@ -182,3 +185,97 @@ def test_a_layer_trains_with_the_cpus_losses():
             losses.append([float(ms.jit(step, fullgraph=True)(x, labels)) for _ in range(3)])
             assert library.counts["cublasLtMatmul"] >= 9
     np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+CONVOLUTIONS = {                                             # name: shapes of x and the weights, what Conv2D's function is given
+    "3 x 3": ((2, 3, 6, 5), (4, 3, 3, 3), {"pad_mode": "pad", "padding": 1}),
+    "1 x 1": ((2, 3, 6, 5), (4, 3, 1, 1), {}),
+    "strides": ((2, 4, 7, 6), (6, 4, 3, 2), {"stride": (2, 1), "pad_mode": "pad", "padding": (1, 1, 0, 0)}),
+    "dilated": ((2, 3, 9, 8), (4, 3, 3, 3), {"dilation": (1, 2), "pad_mode": "pad", "padding": (1, 1, 2, 2)}),
+    "groups": ((2, 4, 6, 6), (6, 2, 3, 3), {"groups": 2, "pad_mode": "pad", "padding": 1}),
+    "depthwise": ((1, 4, 8, 8), (4, 1, 3, 3), {"groups": 4, "stride": 2, "pad_mode": "pad", "padding": 1}),
+}
+
+
+def convolution_and_gradients(facts):
+    """A function of x and weights: the convolution, and gradients of both."""
+    def convolve(x, w):
+        return ops.conv2d(x, w, **facts)
+
+    def program(x, w):
+        out = convolve(x, w)
+        return out, ms.grad(lambda x, w: (convolve(x, w) * 0.5).sum(), (0, 1))(x, w)
+    return program
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_convolutions_are_cudnn_and_give_the_cpus_numbers(name, dtype):
+    x, w, facts = CONVOLUTIONS[name]
+    operands = [Tensor(quarters(*shape), getattr(ms, dtype)) for shape in (x, w)]
+    program = convolution_and_gradients(facts)
+    want = ms.jit(program, fullgraph=True)(*operands)
+    with simulated_gpus(nvidia=("cudnn",)) as library:
+        jitted = ms.jit(program, fullgraph=True)
+        jitted(*operands)
+        out, counts = counted(library, lambda: jitted(*operands))
+        names = [f"dnnConvolution{kind}" for kind in ("Forward", "BackwardData", "BackwardFilter")]
+        assert [counts.get(kind) for kind in names] == [1, 1, 1] and "StreamSynchronize" not in counts
+        assert not any("Algorithm" in kind or "Descriptor" in kind for kind in counts)        # they are decided once
+        for got, expected in zip((out[0], *out[1]), (want[0], *want[1])):
+            np.testing.assert_array_equal(got.asnumpy(), expected.asnumpy())
+
+
+def test_a_convolution_that_cudnn_does_not_have_is_our_own():
+    x, w = Tensor(quarters(1, 2, 5, 5)), Tensor(quarters(3, 2, 2, 2))
+    program = convolution_and_gradients({"pad_mode": "same"})                               # one column more on one side
+    want = ms.jit(program, fullgraph=True)(x, w)
+    with simulated_gpus(nvidia=("cudnn",)) as library:
+        out = ms.jit(program, fullgraph=True)(x, w)
+        assert not any(name.startswith("cudnnConvolution") for name in library.counts)
+        for got, expected in zip((out[0], *out[1]), (want[0], *want[1])):
+            np.testing.assert_allclose(got.asnumpy(), expected.asnumpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_without_cudnn_convolutions_of_half_precision_are_kernels_too(dtype):
+    x, w = (Tensor(quarters(*shape), getattr(ms, dtype)) for shape in ((2, 3, 6, 5), (4, 3, 3, 3)))
+    program = convolution_and_gradients({"pad_mode": "pad", "padding": 1})
+    want = ms.jit(program, fullgraph=True)(x, w)
+    with simulated_gpus() as library:
+        jitted = ms.jit(program, fullgraph=True)
+        out = jitted(x, w)
+        _, counts = counted(library, lambda: jitted(x, w))
+        assert counts["LaunchKernel"] >= 3 and "StreamSynchronize" not in counts
+        for got, expected in zip((out[0], *out[1]), (want[0], *want[1])):
+            np.testing.assert_allclose(got.asnumpy().astype(np.float32), expected.asnumpy().astype(np.float32), rtol=1e-2)
+
+
+def test_open_pictures_have_a_plan_of_cudnn_for_each_size_and_empty_ones_none():
+    jitted = ms.jit(lambda x, w: ops.conv2d(x, w, pad_mode="pad", padding=1), fullgraph=True, dynamic=True)
+    w = quarters(4, 3, 3, 3)
+    with simulated_gpus(nvidia=("cudnn",)) as library:
+        for n, size in ((1, 5), (3, 6), (2, 4), (1, 5), (0, 5), (3, 6)):
+            x = quarters(n, 3, size, size + 1)
+            want = ops.conv2d(Tensor(x), Tensor(w), pad_mode="pad", padding=1) if n else np.zeros((0, 4, size, size + 1))
+            np.testing.assert_array_equal(jitted(Tensor(x), Tensor(w)).asnumpy(), np.asarray(want))
+        assert library.counts["cudnnConvolutionForward"] == 5
+
+
+def test_convolutions_round_to_tf32_only_where_it_is_asked_for():
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 6, 5), (4, 3, 3, 3)))
+    want = ops.conv2d(Tensor(x), Tensor(w)).asnumpy()
+    for tf32 in (False, True):
+        with simulated_gpus(nvidia=("cudnn",), tf32=tf32):
+            made = ms.jit(lambda x, w: ops.conv2d(x, w), fullgraph=True)(Tensor(x), Tensor(w)).asnumpy()
+            assert (np.abs(made - want).max() > 1e-5) == tf32
+
+
+def test_a_refusal_of_cudnn_is_raised_with_its_name():
+    with simulated_gpus(nvidia=("cudnn",)) as library:
+        jitted, x, w = ms.jit(lambda x, w: ops.conv2d(x, w), fullgraph=True), *(
+            Tensor(quarters(*shape)).to("GPU") for shape in ((2, 3, 6, 5), (4, 3, 3, 3)))
+        jitted(x, w)
+        library.installed["cudnn"].objects.clear()
+        with pytest.raises(DeviceError, match="cudnn: .*CUDNN_STATUS_BAD_PARAM"):
+            jitted(x, w)

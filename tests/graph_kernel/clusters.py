@@ -332,6 +332,13 @@ def execute(lowered, inputs, env=None, chunks=1):
 
 def simulate(nest, inputs, env=None, threads=64, blocks=3, backwards=False):
     """The results of a LoopNest as a CUDA kernel (backend/cuda), run by its simulator."""
+    texts = kernel_text([emit(nest)])
+    assert ".visible .entry kernel(" in ptx(texts, "sm_90")
+    return run_simulated(Simulated(texts), nest, inputs, env, threads, blocks, backwards)
+
+
+def run_simulated(kernel, nest, inputs, env=None, threads=64, blocks=3, backwards=False):
+    """The results of a LoopNest whose kernel is simulated: its text has no sizes, so one does for all."""
     outs = tuple(np.full([evaluate(s, env) for s in o.operand.shape], _POISON.get(o.operand.dtype.kind, 1), o.operand.dtype.numpy)
                  for o in nest.outputs)
     words, keep = [evaluate(nest.extent, env), 1], []
@@ -342,9 +349,6 @@ def simulate(nest, inputs, env=None, threads=64, blocks=3, backwards=False):
             keep.append(np.ascontiguousarray(x))
             words.append(keep[-1].ctypes.data)
     words += [o.ctypes.data for o in outs] + [evaluate(s, env) for s in nest.sizes.values()]
-    texts = kernel_text([emit(nest)])
-    assert ".visible .entry kernel(" in ptx(texts, "sm_90")
-    kernel = Simulated(texts)
     assert kernel.run(np.array(words[:kernel.words], np.int64), threads, blocks, backwards)
     return outs
 
@@ -354,7 +358,7 @@ _POISON = {"f": np.nan, "i": 77, "u": 77, "b": True}
 
 def for_gpu(graph):
     """The scheduled LoopNest of a graph, its outermost loop in one piece, as threads of a GPU share it."""
-    return schedule(build(graph, target=current().replace(cut_parallel=False)))
+    return schedule(build(graph, target=current().replace(cut_parallel=False, row_buffers=False)))
 
 
 def on_gpu(nest):

@@ -37,7 +37,7 @@ def events_of_a_run(jitted, monkeypatch, hook):
     """What sys.settrace or sys.setprofile (`hook`) reports while the native code of a call runs."""
     variant, leaves, _ = jitted.compiled.select((ms.Tensor(X),), {})
     executable, seen, runs = variant.executable, [], []
-    entry = executable._entry
+    entry = executable.entry
 
     def record(frame, event, arg):
         seen.append((event, frame.f_code.co_name, getattr(arg, "__name__", None)))
@@ -52,7 +52,7 @@ def events_of_a_run(jitted, monkeypatch, hook):
             return entry(address)
         finally:
             set_hook(before)
-    monkeypatch.setattr(executable, "_entry", watched)
+    monkeypatch.setattr(executable, "entry", watched)
     variant.run(leaves)
     monkeypatch.undo()
     assert len(runs) == 1

@@ -4,10 +4,11 @@
     ptx(text, "sm_90")                          the text that NVIDIA's driver assembles; LLVM makes it, and needs nothing else
 
 A part (`nvptx`, `library`) is the text of a module with two functions, `part(block, args..)` and
-`blocks(args..)`, and begins with a line "; shared N": so many bytes its threads share. What a thread asks of its machine is
-declared there and defined here, in `ptx_rules` for a GPU, in `simulator` for the CPU. The words of a kernel are 64 bits each
-and are handed over by value, in the order in which the Flow has them: the extent of the parallel axis, what an item of it
-costs, then pointers, sizes and bits of doubles. Parts that need the extent have it as their first word.
+`blocks(args..)`, and begins with a line "; shared N": so many bytes its threads share (", M blocks": a multiprocessor should
+hold so many). What a thread asks of its machine is declared there and defined here, in `ptx_rules` for a GPU, in `simulator` for
+the CPU. The words of a kernel are 64 bits each and are handed over by value, in the order in which the Flow has them: the extent
+of the parallel axis, what an item of it costs, then pointers, sizes and bits of doubles. Parts that need the extent have it as
+their first word.
 """
 import functools
 import math
@@ -107,13 +108,17 @@ def kernel_text(parts, positions=None, extent=False):
     positions = [[position + HEAD for position in own] for own in positions]
     count = max([HEAD, *(position + 1 for own in positions for position in own)])
     distinct = list(dict.fromkeys(parts))
-    shared = max(int(part.split("\n", 1)[0].removeprefix("; shared ")) for part in parts)
+    heads = [part.split("\n", 1)[0].removeprefix("; shared ").removesuffix(" blocks").split(", ") for part in parts]
+    shared, blocks = max(int(head[0]) for head in heads), [int(head[1]) for head in heads if len(head) > 1]
     module = ir.Module("kernel")
     room = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), max(shared, 8)), "shared", addrspace=3)
     room.initializer, room.align = ir.Constant(room.value_type, ir.Undefined), 16
     function = ir.Function(module, ir.FunctionType(words.NOTHING, [words.WORD] * count), "kernel")
     module.add_named_metadata("nvvm.annotations").add(
         module.add_metadata([function, "maxntidx", ir.IntType(32)(MOST_THREADS)]))
+    if blocks:
+        module.add_named_metadata("nvvm.annotations").add(
+            module.add_metadata([function, "minctasm", ir.IntType(32)(min(blocks))]))
     given = [[function.args[position] for position in own] for own in positions]
     b = ir.IRBuilder(function.append_basic_block("entry"))
     first, step, ends = words.call(b, "own_block"), words.call(b, "own_blocks"), [words.word(0)]

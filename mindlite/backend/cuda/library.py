@@ -186,6 +186,11 @@ def matmul(dtype, transpose_a=False, transpose_b=False, batched="none", accumula
     return module.finished()
 
 
+def has_convolution(dtype):
+    """Is there a kernel of our own for convolutions of a dtype?"""
+    return dtype.name in ("float32", "float64", "float16", "bfloat16") and has_gemm(dtype)
+
+
 def conv2d(dtype, kind):
     """words: left, right, out (as in `convolution_ways.conv2d_plan`), the 16 sizes, extent."""
     module = Parts(f"conv2d_{kind}", 20)
@@ -462,6 +467,6 @@ def part(name, **facts):
     raises : KeyError for a name that is not in MAKERS
     """
     facts = {key: to_dtype(value) if key in ("dtype", "index") else value for key, value in facts.items()}
-    if name == "conv2d" and facts["dtype"].name not in ("float32", "float64"):
+    if name == "conv2d" and not has_convolution(facts["dtype"]):
         return None
     return MAKERS[name](**facts)

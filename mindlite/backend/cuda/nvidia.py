@@ -75,9 +75,52 @@ CUBLAS_LT = Library(
         "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES": 8,
     })
 
-LIBRARIES = {"cublasLt": CUBLAS_LT}
+_ALGORITHM, _WORKSPACE = (P, P, P, P, P, I, P, P), (P, P, P, P, P, I, P)     # of a kind of convolution
+_CONVOLUTION = (P, P, P, P, P, P, P, I, P, L, P, P, P)
+CUDNN = Library(
+    ("libcudnn.so.9",), ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12"), ("cudnn_graph.h", "cudnn_ops.h", "cudnn_cnn.h"),
+    "CUDNN_STATUS_",
+    {
+        "cudnnCreate": (P,),
+        "cudnnSetStream": (P, P),
+        "cudnnCreateTensorDescriptor": (P,),
+        "cudnnSetTensor4dDescriptor": (P, I, I, I, I, I, I),
+        "cudnnDestroyTensorDescriptor": (P,),
+        "cudnnCreateFilterDescriptor": (P,),
+        "cudnnSetFilter4dDescriptor": (P, I, I, I, I, I, I),
+        "cudnnDestroyFilterDescriptor": (P,),
+        "cudnnCreateConvolutionDescriptor": (P,),
+        "cudnnSetConvolution2dDescriptor": (P, I, I, I, I, I, I, I, I),
+        "cudnnSetConvolutionGroupCount": (P, I),
+        "cudnnSetConvolutionMathType": (P, I),
+        "cudnnDestroyConvolutionDescriptor": (P,),
+        "cudnnGetConvolutionForwardAlgorithm_v7": _ALGORITHM,
+        "cudnnGetConvolutionForwardWorkspaceSize": _WORKSPACE,
+        "cudnnConvolutionForward": _CONVOLUTION,
+        "cudnnGetConvolutionBackwardDataAlgorithm_v7": _ALGORITHM,
+        "cudnnGetConvolutionBackwardDataWorkspaceSize": _WORKSPACE,
+        "cudnnConvolutionBackwardData": _CONVOLUTION,
+        "cudnnGetConvolutionBackwardFilterAlgorithm_v7": _ALGORITHM,
+        "cudnnGetConvolutionBackwardFilterWorkspaceSize": _WORKSPACE,
+        "cudnnConvolutionBackwardFilter": _CONVOLUTION,
+    },
+    {
+        "CUDNN_STATUS_NOT_INITIALIZED": 1001, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH": 1002, "CUDNN_STATUS_BAD_PARAM": 2000,
+        "CUDNN_STATUS_BAD_PARAM_NULL_POINTER": 2002, "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER": 2003,
+        "CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND": 2005, "CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT": 2006,
+        "CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH": 2008, "CUDNN_STATUS_NOT_SUPPORTED": 3000,
+        "CUDNN_STATUS_NOT_SUPPORTED_SHAPE": 3002, "CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE": 3003,
+        "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH": 3007, "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE": 3009,
+        "CUDNN_STATUS_INTERNAL_ERROR": 4000, "CUDNN_STATUS_EXECUTION_FAILED": 5000,
+        "CUDNN_DATA_FLOAT": 0, "CUDNN_DATA_DOUBLE": 1, "CUDNN_DATA_HALF": 2, "CUDNN_DATA_BFLOAT16": 9,
+        "CUDNN_TENSOR_NCHW": 0, "CUDNN_CROSS_CORRELATION": 1, "CUDNN_DETERMINISTIC": 1,
+        "CUDNN_DEFAULT_MATH": 0, "CUDNN_TENSOR_OP_MATH": 1, "CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION": 2, "CUDNN_FMA_MATH": 3,
+    })
+
+LIBRARIES = {"cublasLt": CUBLAS_LT, "cudnn": CUDNN}
 # What is done without them.
-USES = {"cublasLt": "matrix products run as our own kernels, which are slower"}
+USES = {"cublasLt": "matrix products run as our own kernels, which are slower",
+        "cudnn": "convolutions run as our own kernels, which are much slower"}
 
 
 class Loaded:

@@ -22,6 +22,7 @@ from ..loops import counted_loop
 from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes, mark
 from ..printers.lower_llvm import _Emitter
 from ..printers.values import DOUBLE, FLOAT
+from .kept_rows import KeptRows
 from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
 
 GLOBAL, SHARED = 1, 3                                       # address spaces of NVPTX
@@ -29,18 +30,21 @@ WORD = 8                                                    # bytes of a number 
 WARP_BITS = I64(WARP.bit_length() - 1)
 VECTOR, MOST_NEIGHBOURS = 16, 8                             # bytes and numbers that a thread loads or stores at once
 MOST_CALLS, MOST_WORK = 16, 512                             # functions and operations of such items: beyond, the text is long
+BLOCKS_OF_NORMS = 2                                         # of a multiprocessor: ptxas aims at more for kept rows, and spills
 PITCH = SIDE + 1                                            # of a square: its columns lie in different banks
 
 
 def emit(nest):
-    """The LLVM module text of a scheduled LoopNest: `part` and `blocks`; its first line says how many bytes threads share."""
+    """The LLVM module text of a scheduled LoopNest: `part` and `blocks`; its first line says how many bytes threads share,
+    and how many blocks a multiprocessor should have at least, where that matters."""
     module = ir.Module("kernel")
     emitter = _ThreadEmitter(nest, module)
     emitter.run()
-    return f"; shared {emitter.most_shared}\n{module}"
+    blocks = "" if emitter.kept is None or emitter.kept.own == emitter.kept.places.keys() else f", {BLOCKS_OF_NORMS} blocks"
+    return f"; shared {emitter.most_shared}{blocks}\n{module}"
 
 
-class _ThreadEmitter(_Emitter):
+class _ThreadEmitter(KeptRows, _Emitter):
     def __init__(self, nest, module):
         words = [I64] * (len(nest.inputs) + len(nest.outputs) + len(nest.sizes))
         part = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, *words]), "part")
@@ -153,7 +157,7 @@ class _ThreadEmitter(_Emitter):
     def by_neighbours(self, block, count, statements):
         """Items side by side at once where rows begin at multiples of a vector's bytes, which is the same for all threads; else
         as `by_items` does, neighbours by neighbouring threads, one after the other."""
-        b, many, (variable, extent) = self.builder, self.neighbours, self.plan.chain[-1]
+        b, many, (variable, _) = self.builder, self.neighbours, self.plan.chain[-1]
         loads, stores = self.contiguous(statements)
         start = b.mul(b.mul(block, self.threads), I64(many))
         first = b.add(start, b.mul(self.thread, I64(many)))
@@ -161,7 +165,7 @@ class _ThreadEmitter(_Emitter):
         def one(item):
             self.bind_all(self.plan.chain, item)
             self.statements(statements)
-        with b.if_else(self.is_aligned([*loads, *stores], extent)) as (vectors, numbers):
+        with b.if_else(self.is_aligned([*loads, *stores], self.plan.chain, many)) as (vectors, numbers):
             with vectors, b.if_then(b.icmp_signed("<", first, count)):
                 with b.if_else(b.icmp_signed("<=", b.add(first, I64(many)), count)) as (whole, rest):
                     with whole:
@@ -173,11 +177,14 @@ class _ThreadEmitter(_Emitter):
                 with self.loop(b.add(start, self.thread), stop, self.threads) as item:
                     one(item)
 
-    def is_aligned(self, places, extent):
-        """Are all addresses, and the steps from row to row, multiples of a vector's bytes? The same for all threads."""
-        b, many, rest = self.builder, self.neighbours, I64(0)
-        *outer, (variable, _) = self.plan.chain
-        for each, _ in self.plan.chain:
+    def is_aligned(self, places, chain, many):
+        """Are all addresses, and the steps from row to row, multiples of `many` elements? The same for all threads.
+
+        chain: the loops, the innermost last, along which elements lie side by side; places may have another variable for it
+        """
+        b, rest = self.builder, I64(0)
+        *outer, (_, extent) = chain
+        for each, _ in chain:
             self.bind(each, I64(0))
         if outer:
             rest = b.urem(self.dim(extent), I64(many))
@@ -207,7 +214,7 @@ class _ThreadEmitter(_Emitter):
             for e in walk([expr]):
                 if e in loads and e not in names[0]:
                     self.bind(variable, numbers[0])
-                    for k, value in enumerate(self.load_neighbours(e)):
+                    for k, value in enumerate(self.load_neighbours(e, many)):
                         names[k][e] = value
             values = []
             for k in range(many):
@@ -224,9 +231,9 @@ class _ThreadEmitter(_Emitter):
                 self.store_neighbours(s, values)
         self.names = outside
 
-    def load_neighbours(self, e):
+    def load_neighbours(self, e, many):
         """The elements from that of an Access on, as registers."""
-        b, many, operand = self.builder, self.neighbours, e.fields[0]
+        b, operand = self.builder, e.fields[0]
         one, bits = MEMORY[operand.dtype.name], 8 * operand.dtype.itemsize
         together = ir.IntType(many * bits)                  # one number: LLVM takes loads of vectors apart again
         pointer = b.bitcast(self.address(e), together.as_pointer(GLOBAL))
@@ -248,6 +255,7 @@ class _ThreadEmitter(_Emitter):
         bits = self.group_bits()
         size = b.shl(I64(1), bits)
         lane = b.and_(self.thread, b.sub(size, I64(1)))
+        fits = None if self.kept is None else self.fits(size)
         if plan.chain:
             row = b.add(b.mul(block, b.lshr(self.threads, bits)), b.lshr(self.thread, bits))
             rows = self.dim(product_of(plan.chain))
@@ -255,7 +263,16 @@ class _ThreadEmitter(_Emitter):
             self.bind_all(plan.chain, b.select(active, row, b.sub(rows, I64(1))))
         else:
             active = ir.IntType(1)(1)
-        self.row(lane, size, active, plan.values + plan.body)
+        if fits is None:
+            self.row(lane, size, active, plan.values + plan.body)
+            return
+        outside = self.names
+        with b.if_else(fits) as (kept, read):
+            for side, write in (kept, self.kept_row), (read, self.row):
+                with side:
+                    self.names = dict(outside)
+                    write(lane, size, active, plan.values + plan.body)
+        self.names = outside
 
     def group_bits(self):
         """How many threads share a row, the logarithm: a power of two from its length on, at most all of the block."""
@@ -265,7 +282,11 @@ class _ThreadEmitter(_Emitter):
         length = I64(1)
         for extent in map(self.dim, self.plan.long):
             length = b.select(b.icmp_signed(">", extent, length), extent, length)
-        return self.at_most(self.bits_of(length), self.bits_of(self.threads))
+        bits = self.bits_of(length)
+        if self.kept is not None:                            # each takes some neighbours, but a warp is no smaller for it
+            warp, fewer = self.at_most(bits, WARP_BITS), self.bits_of(self.quotient(length, I64(self.kept.side)))
+            bits = b.select(b.icmp_signed(">", fewer, warp), fewer, warp)
+        return self.at_most(bits, self.bits_of(self.threads))
 
     def bits_of(self, number):
         """The logarithm of the power of two from a positive number on."""
@@ -277,7 +298,10 @@ class _ThreadEmitter(_Emitter):
         """The statements of a row, its loops and folds shared out."""
         first = b_and(self.builder, active, self.builder.icmp_unsigned("==", lane, I64(0)))
         for number, s in enumerate(statements):
-            if isinstance(s, Loop):
+            if isinstance(s, Loop) and self.keeping is not None:
+                with self.writing(active):
+                    self.kept_loop(s, lane, size)
+            elif isinstance(s, Loop):
                 with self.writing(active):
                     self.shared_loop(s, lane, size)
                 self.meet_after(s.body, number < len(statements) - 1, size)
@@ -519,6 +543,12 @@ class _ThreadEmitter(_Emitter):
             self.group[2]([(acc, type_)], lambda other: self.accumulate(s, acc, other[0]))
         self.names[s.expr] = self.builder.load(acc, typ=type_)
 
+    def finish_part(self, s, part, total):
+        """Add the part of a sum or product to its total, a double."""
+        b, type_ = self.builder, self.type(s.expr)
+        value = b.load(part, typ=type_)
+        self.combine(s.expr.fields[0], total, value if type_ is DOUBLE else b.fpext(value, DOUBLE))
+
     def combine(self, kind, acc, value):
         b = self.builder
         b.store((b.fadd if kind == "sum" else b.fmul)(b.load(acc, typ=DOUBLE), value), acc)
@@ -537,13 +567,12 @@ class _ThreadEmitter(_Emitter):
     def iterate(self, s, spread, innermost, part=None, total=None, neutral=None):
         """The loops of a Fold; the one numbered `spread` is shared. With a part, the innermost loop is done in blocks, whose
         parts go into the total."""
+        if self.keeping is not None and spread is not None:
+            self.kept_iterate(s, innermost, part, total, neutral)
+            return
         b, type_ = self.builder, self.type(s.expr)
         loops = [(k, loop) for k, loop in enumerate(s.loops) if loop[0] is not None]
         inside = [t for variable, _, statements in s.loops if variable is None for t in statements]
-
-        def finish():
-            value = b.load(part, typ=type_)
-            self.combine(s.expr.fields[0], total, value if type_ is DOUBLE else b.fpext(value, DOUBLE))
 
         def body():
             with self.exclusive():
@@ -554,7 +583,7 @@ class _ThreadEmitter(_Emitter):
             if not rest:                                    # a fold of one element
                 b.store(type_(neutral), part) if part is not None else None
                 body()
-                finish() if part is not None else None
+                self.finish_part(s, part, total) if part is not None else None
                 return
             (k, (variable, extent, statements)), *deeper = rest
             start, step = (self.group[0], self.group[1]) if k == spread else (I64(0), I64(1))
@@ -574,7 +603,7 @@ class _ThreadEmitter(_Emitter):
                 with self.loop(start, stop, step) as i:
                     around(i)
                     body()
-                finish()
+                self.finish_part(s, part, total)
                 return
             width = b.mul(step, I64(BLOCK))
             with self.loop(I64(0), stop, width) as first:
@@ -582,7 +611,7 @@ class _ThreadEmitter(_Emitter):
                 with self.loop(b.add(first, start), self.at_most(b.add(first, width), stop), step) as i:
                     around(i)
                     body()
-                finish()
+                self.finish_part(s, part, total)
         run(loops)
 
     def loop(self, start, stop, step=1, iterations=None, variable=None):

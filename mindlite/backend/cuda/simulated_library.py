@@ -19,7 +19,8 @@ import numpy as np
 
 from .driver import (FUNCTIONS, MAJOR, MINOR, MOST_RESERVED, NOT_READY, OUT_OF_MEMORY, PROCESSORS,
                      RESERVED)
-from .simulated_nvidia import SIMULATED
+from .simulated_cudnn import SimulatedCudnn
+from .simulated_nvidia import SimulatedLt
 from .simulator import Simulated
 
 BASE, END = 0x5C0D << 48, 0x5C0E << 48                       # no process has such addresses
@@ -32,6 +33,7 @@ _WORDS = {INVALID: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
           NOT_WHILE_CAPTURED: ("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"),
           UPDATE_FAILURE: ("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed"),
           LAUNCH_FAILED: ("CUDA_ERROR_LAUNCH_FAILED", "the threads of a block wait at different barriers")}
+SIMULATED = {"cublasLt": SimulatedLt, "cudnn": SimulatedCudnn}
 THREADS = 64                                                 # of a block where a kernel does not need more
 
 
@@ -45,7 +47,7 @@ class Failed(Exception):
 
 class SimulatedLibrary:
     """As `driver.Libcuda`. devices: how many; memory: bytes of each; architecture; backwards: threads run last to first;
-    nvidia: the libraries that are installed, names in `simulated_nvidia.SIMULATED`; reuse: addresses come again,
+    nvidia: the libraries that are installed, names in `SIMULATED`; reuse: addresses come again,
     as those of a GPU
 
     counts: {name of a function: how often it was called};  waiting: how many pieces of work wait

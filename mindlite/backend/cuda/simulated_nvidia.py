@@ -34,6 +34,8 @@ class Refused(Exception):
 class SimulatedNvidia:
     """One library. driver: the SimulatedLibrary in whose memory it works and whose `counts` count its calls"""
 
+    unknown = _INVALID                                       # the status of a number that is no object's
+
     def __init__(self, name: str, driver: Any) -> None:
         self.name, self.driver = name, driver
         self.objects: dict[int, dict] = {}
@@ -66,13 +68,13 @@ class SimulatedNvidia:
     def the(self, number: int) -> dict:
         """The facts of an object. raises : Refused for a number of none"""
         if number not in self.objects:
-            raise Refused(_INVALID)
+            raise Refused(self.unknown)
         return self.objects[number]
 
     def drop(self, number: int) -> None:
         """The object is destroyed."""
         if self.objects.pop(number, None) is None:
-            raise Refused(_INVALID)
+            raise Refused(self.unknown)
 
     def array(self, address: int, dtype: np.dtype, shape: tuple, strides: tuple) -> np.ndarray:
         """The elements at an address of a GPU. strides: in elements, not negative"""
@@ -170,10 +172,10 @@ class SimulatedLt(SimulatedNvidia):
 
 
 def _rounded(x, facts):
-    """x, of which TensorFloat-32 keeps 10 bits behind the point."""
-    if facts["compute"] != _LT["CUBLAS_COMPUTE_32F_FAST_TF32"]:
-        return x
+    """x, as TensorFloat-32 where the product asks for it."""
+    return as_tf32(x) if facts["compute"] == _LT["CUBLAS_COMPUTE_32F_FAST_TF32"] else x
+
+
+def as_tf32(x: np.ndarray) -> np.ndarray:
+    """Numbers of float32, of which TensorFloat-32 keeps 10 bits behind the point."""
     return ((x.view(np.uint32) + 0x1000) & np.uint32(0xffffe000)).view(np.float32)
-
-
-SIMULATED = {"cublasLt": SimulatedLt}

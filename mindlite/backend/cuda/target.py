@@ -18,7 +18,7 @@ from ...common.events import emit
 from ..cpu.convolution_ways import Plan, Step
 from ..kernel import Kernel
 from ..target import Target, provide
-from . import cublas, library, nvptx
+from . import cublas, cudnn, library, nvptx
 from .code import kernel_text
 from .driver import KIND, Driver, libcuda
 from .library_call import called
@@ -51,6 +51,7 @@ class CUDA(Target):
     cut_parallel: bool = False        # a thread finds its element by one extent
 
     half_kernels: bool = True
+    row_buffers: bool = False         # rows are kept in registers (`kept_rows`)
 
     __hash__ = Target.__hash__
 
@@ -114,6 +115,9 @@ class CUDA(Target):
         if name == "matmul" and cublas.covers(facts["dtype"]) and self.driver.library_of("cublasLt") is not None:
             plan = functools.partial(cublas.plan_matmul, tf32=self.tf32, **facts)
             return called(self.driver, f"cublasLt_matmul_{facts['dtype'].short}", "cublasLt", plan, "cuBLASLt")
+        if facts.pop("by", "") == "cudnn":
+            plan = functools.partial(cudnn.plan_convolution, tf32=self.tf32, deterministic=self.deterministic, **facts)
+            return called(self.driver, f"cudnn_conv2d_{facts['kind']}_{facts['dtype'].short}", "cudnn", plan, "cuDNN")
         part = library.part(name, **facts)
         if part is None:
             return None
@@ -123,13 +127,14 @@ class CUDA(Target):
         return kernel
 
     def convolution_plan(self, kind: str, dtype: Any, sizes: tuple, finish: str = "") -> Any:
-        """One step: a product whose operands are read where the picture has them. None for other dtypes than float32, float64"""
-        if to_dtype(dtype).name not in ("float32", "float64"):
-            return None
+        """One step: cuDNN, where it is installed and has it, else a product that reads operands where the picture has them."""
         n, c, h, w, o, kh, kw = sizes[:7]
-        step = Step({"name": "conv2d", "dtype": to_dtype(dtype), "kind": kind}, CONV_ARRAYS, tuple(sizes), n,
-                    c * h * w * o // sizes[-1] * kh * kw)
-        return Plan("product", 0, (step,))
+        facts, way = {"name": "conv2d", "dtype": to_dtype(dtype), "kind": kind}, "product"
+        if cudnn.covers(facts["dtype"], sizes) and self.driver.library_of("cudnn") is not None:
+            facts["by"], way = "cudnn", "library"
+        elif not library.has_convolution(facts["dtype"]):
+            return None
+        return Plan(way, 0, (Step(facts, CONV_ARRAYS, tuple(sizes), n, c * h * w * o // sizes[-1] * kh * kw),))
 
 
 def start() -> CUDA:
