@@ -80,6 +80,9 @@ class Driver(Protocol):
     def memory(self, index: int) -> dict[str, int]:
         """Bytes: "allocated" and "reserved" (held from the system), and of each the "most"."""
 
+    def upload(self, index: int, start: int, nbytes: int) -> int:
+        """`allocate` and `copy` from the CPU, beside what was asked for before; what is asked for next sees it."""
+
     def forget_most(self, index: int) -> None:
         """Count the most bytes from here on."""
 

@@ -223,8 +223,12 @@ def address_of(array: Any) -> int:
 
 def upload(array: Any, device: Device) -> Any:
     """A copy of an ndarray on a device other than the CPU. It is read before this returns."""
+    driver, elements = driver_of(device), np.ascontiguousarray(array)        # which gives a number an axis
+    if hasattr(driver, "upload"):
+        address = driver.upload(device.index, elements.__array_interface__["data"][0], elements.nbytes)
+        return adopted(device, address, array.shape, array.dtype)
     made = empty_on(device, array.shape, array.dtype)
-    write_on(made, np.ascontiguousarray(array))              # which gives a number an axis
+    write_on(made, elements)
     return made
 
 

@@ -11,16 +11,29 @@ from typing import Any, Iterator as Iterable_, cast
 
 import numpy as np
 
+from ..common.device import target_device
 from ..common.errors import MindliteError
 from ..common.tensor import Tensor
 from .pipeline import Run
 
+WORTH_COPYING = 1 << 16                  # bytes from which on an array is copied to the device when it is given
 META = "_meta-"                          # columns whose names begin like this are given only after `rename`
 ITERATORS_LIST: list[weakref.ref[Iterator]] = []              # those that are alive; MindSpore's name
 
 
 def _forget(gone: weakref.ref[Iterator]) -> None:
     ITERATORS_LIST[:] = [one for one in ITERATORS_LIST if one is not gone]
+
+
+def _placed(tensor: Tensor) -> Tensor:
+    """A Tensor of a batch where kernels run: its copy goes beside what a device computes of the batch before.
+
+    Integers stay on the CPU, where labels and indices are checked without a wait for the device; so do small arrays.
+    """
+    where = target_device()
+    if where is None or tensor.nbytes < WORTH_COPYING or not tensor.dtype.is_float:
+        return tensor
+    return tensor.moved_to(where)
 
 
 class EndOfDataError(MindliteError, RuntimeError):
@@ -90,7 +103,7 @@ class Iterator:
         if isinstance(value, np.ndarray):
             if self._do_copy or (self._run.pool is None and not self.dataset.makes_rows):
                 value = value.copy()
-            return value if self._output_numpy or value.dtype.kind in "USO" else Tensor.from_numpy(value)
+            return value if self._output_numpy or value.dtype.kind in "USO" else _placed(Tensor.from_numpy(value))
         if isinstance(value, dict):
             return {key: self._convert(inner) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):

@@ -15,7 +15,7 @@ from mindlite.common.config import config
 
 runs_here = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64") or platform.system() != "Linux",
                                reason="CUDA's simulator switches fibers on Linux on x86-64")
-QUIET = {"cuCtxSetCurrent"}                                  # calls that cost nothing worth counting
+QUIET = {"cuCtxSetCurrent", "cuEventRecord"}                                  # calls that cost nothing worth counting
 
 
 @contextlib.contextmanager

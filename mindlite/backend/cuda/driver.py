@@ -27,11 +27,11 @@ from ..low_python import LowModule, source_of
 from . import graphs, library_call, nvidia, ptx_cache
 from .code import MOST_THREADS, words_of
 from .nvidia import CudaError
+from .staging import NO_TIMING, Staging
 
 KIND = "GPU"
 LIBRARIES = ("libcuda.so.1", "libcuda.so")
 OUT_OF_MEMORY, NOT_READY = 2, 600
-NO_TIMING = 2                                               # of an event: CU_EVENT_DISABLE_TIMING
 FROM_CPU = 100                                              # what machine code asks of `answer` besides: a copy of a replay
 MAJOR, MINOR, PROCESSORS = 75, 76, 16                       # numbers of attributes
 RELEASE_THRESHOLD, RESERVED, MOST_RESERVED = 4, 5, 6        # numbers of a pool's attributes
@@ -58,6 +58,8 @@ FUNCTIONS = {
     "cuMemGetInfo_v2": (_P, _P),
     "cuMemAllocAsync": (_P, _L, _P),
     "cuMemFreeAsync": (_L, _P),
+    "cuMemAllocHost_v2": (_P, _L),
+    "cuMemFreeHost": (_P,),
     "cuMemcpyHtoDAsync_v2": (_L, _P, _L, _P),
     "cuMemcpyDtoHAsync_v2": (_P, _L, _L, _P),
     "cuMemcpyDtoDAsync_v2": (_L, _L, _L, _P),
@@ -143,6 +145,8 @@ class _Gpu:
         self.copies = driver.asked("cuStreamCreate", _P(), 1).value      # of copies from the CPU beside the work
         self.table = (ctypes.c_int64 * 5)(self.context, self.stream or 0, self.limit, 0, graphs.AS_IT_IS)
         self.lock = threading.RLock()
+        self.staging = Staging(driver, self)
+        self.arrived = driver.asked("cuEventCreate", _P(), NO_TIMING).value      # what `upload` has copied
         self.replays: Any = None                             # whose Flow runs
         self.sizes: dict = {}                                # bytes of what is taken, by address
         self.live = self.most = 0
@@ -243,10 +247,10 @@ class Driver:
 
     # -- memory
 
-    def allocate(self, index: int, nbytes: int) -> int:
-        """The address of new memory, from the pool of the device's stream. raises : MemoryError"""
+    def allocate(self, index: int, nbytes: int, stream: Any = None) -> int:
+        """The address of new memory, from the device's pool, for a stream (None: that of the work). raises : MemoryError"""
         gpu, out, call = self.gpus.get(index) or self.gpu(index), _L(), self.functions     # each result comes this way: one call
-        status = call["cuCtxSetCurrent"](gpu.context) or call["cuMemAllocAsync"](_ref(out), nbytes or 1, gpu.stream)
+        status = call["cuCtxSetCurrent"](gpu.context) or call["cuMemAllocAsync"](_ref(out), nbytes or 1, stream or gpu.stream)
         if status:
             raise self._no_memory(gpu, nbytes) if status == OUT_OF_MEMORY else self.error(status, "cuMemAllocAsync")
         address = out.value
@@ -299,7 +303,7 @@ class Driver:
             self.call("cuMemcpyDtoHAsync_v2", target, start, nbytes, gpu.stream)
             self.call("cuStreamSynchronize", gpu.stream)
         elif source == CPU:
-            self.call("cuMemcpyHtoDAsync_v2", target, start, nbytes, gpu.stream)
+            gpu.staging.copy(target, start, nbytes, gpu.stream)
         elif to == source:
             self.call("cuMemcpyDtoDAsync_v2", target, start, nbytes, gpu.stream)
         else:                                                # each has a stream: what is there is done, and then seen
@@ -307,6 +311,17 @@ class Driver:
             self.follow(gpu, gpu.stream, other, other.stream)
             self.call("cuMemcpyDtoDAsync_v2", target, start, nbytes, gpu.stream)
             self.follow(other, other.stream, gpu, gpu.stream)
+
+    def upload(self, index: int, start: int, nbytes: int) -> int:
+        """The address of new memory with bytes of the CPU, copied beside work that was asked for before. raises : MemoryError"""
+        gpu = self.current(index)
+        address = self.allocate(index, nbytes, gpu.copies)
+        if nbytes:
+            with gpu.lock:                                   # while nothing is captured
+                gpu.staging.copy(address, start, nbytes, gpu.copies)
+                self.call("cuEventRecord", gpu.arrived, gpu.copies)
+                self.call("cuStreamWaitEvent", gpu.stream, gpu.arrived, 0)
+        return address
 
     def follow(self, waiting: _Gpu, stream: int, gpu: _Gpu, before: int) -> None:
         """What is asked of a stream from now on waits for what was asked of another, which may be another device's."""
@@ -457,7 +472,9 @@ class Driver:
             return 1
         if what == COPY:                                     # it failed, with the number in the table
             raise self._failed(gpu.table[3])
-        if what == FROM_CPU:
+        if what == FROM_CPU and gpu.table[4] == graphs.AS_IT_IS:
+            gpu.staging.copy(args[1], args[2], args[3], gpu.stream)
+        elif what == FROM_CPU:
             gpu.replays.copied(gpu.table[4], args[1], args[2], args[3])
         elif what == TAKE:
             run = args[0]

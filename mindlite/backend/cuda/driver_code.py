@@ -73,7 +73,7 @@ def _called(args, count):
 
 
 def _copied(args):
-    """CUDA's status of a copy. args: stream, to, from, bytes, 0 onto the GPU, 1 from it, 2 on it"""
+    """CUDA's status of a copy. args: stream, to, from, bytes, 1 from the GPU, 2 on it"""
     api.cuCtxSetCurrent(load(this.DEVICE))
     to = load(args, 8)
     source = load(args, 16)
@@ -82,8 +82,6 @@ def _copied(args):
     stream = load(this.DEVICE, 8)
     if nbytes == 0:
         return 0
-    if kind == 0:
-        return api.cuMemcpyHtoDAsync_v2(to, source, nbytes, stream)
     if kind != 1:
         return api.cuMemcpyDtoDAsync_v2(to, source, nbytes, stream)
     status = api.cuMemcpyDtoHAsync_v2(to, source, nbytes, stream)
@@ -93,12 +91,10 @@ def _copied(args):
 def entry(what, args, count):
     if what != at.LAUNCH and what != at.COPY:
         return call(this.ANSWER, what, args, count)
-    mode = load(this.DEVICE, 32)
-    if mode != at.AS_IT_IS:
-        if what == at.COPY and load(args, 32) == 0:
-            return call(this.ANSWER, at.FROM_CPU, args, count)
-        if mode == at.REPLAYED:
-            return 0                                         # the graph does it
+    if what == at.COPY and load(args, 32) == 0:              # through pinned memory (staging.py)
+        return call(this.ANSWER, at.FROM_CPU, args, count)
+    if load(this.DEVICE, 32) == at.REPLAYED:
+        return 0                                             # the graph does it
     status = _launched(args, count) if what == at.LAUNCH else _copied(args)
     if status == 0:
         return 0

@@ -131,10 +131,10 @@ class Replays:
         if mode == NOTED:
             assert self.sizes is not None
             self.sizes.append(nbytes)
-            driver.call("cuMemcpyHtoDAsync_v2", target, source, nbytes, gpu.stream)
+            gpu.staging.copy(target, source, nbytes, gpu.stream)
             return
         room, self.at = self.rooms[self.at], self.at + 1
-        driver.call("cuMemcpyHtoDAsync_v2", room, source, nbytes, gpu.copies if mode == CAPTURED else gpu.stream)
+        gpu.staging.copy(room, source, nbytes, gpu.copies if mode == CAPTURED else gpu.stream)
         if mode == CAPTURED:
             driver.call("cuMemcpyDtoDAsync_v2", target, room, nbytes, gpu.stream)
 

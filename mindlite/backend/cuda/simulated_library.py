@@ -68,6 +68,7 @@ class SimulatedLibrary:
         self.last_event = 0
         self.moments: dict = {}                              # {event: when the work before it was done, None before}
         self.queues: dict = collections.defaultdict(collections.deque)   # {stream: pieces of work that wait}
+        self.pinned: dict = {}                               # {address: the bytes of the CPU that a GPU reads by itself}
         self.captured: dict = {}                             # {stream: pieces of work, while it is captured}
         self.graphs: dict = {}
         self.failed = 0
@@ -211,9 +212,22 @@ class SimulatedLibrary:
         data = self.blocks[start][0]
         return -(-data.ctypes.data // 16) * 16 + address - start
 
+    def cuMemAllocHost_v2(self, out, nbytes):
+        buffer = np.full(nbytes, 0xff, np.uint8)
+        self.pinned[buffer.ctypes.data] = buffer
+        _write(out, ctypes.c_void_p, buffer.ctypes.data)
+
+    def cuMemFreeHost(self, address):
+        if self.pinned.pop(address, None) is None:
+            return INVALID
+        return 0
+
     def cuMemcpyHtoDAsync_v2(self, target, source, nbytes, stream):
         self.allowed(stream)                                 # a graph would read the source each time
-        data = ctypes.string_at(source, nbytes)              # it has been read when this returns
+        if any(start <= source and source + nbytes <= start + buffer.size for start, buffer in self.pinned.items()):
+            return self.later(lambda: ctypes.memmove(self.real(target, nbytes), source, nbytes), stream)
+        self.flush(stream)                                   # a GPU waits as well, before it copies ordinary memory
+        data = ctypes.string_at(source, nbytes)
         return self.later(lambda: ctypes.memmove(self.real(target, nbytes), data, nbytes), stream)
 
     def cuMemcpyDtoHAsync_v2(self, target, source, nbytes, stream):
