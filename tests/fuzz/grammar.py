@@ -117,7 +117,7 @@ class Grammar(Expressions, MoreStatements):
         made = []
         for number in range(3):
             if number and self.chance(12):
-                sizes = {"n": self.pick([2, 3, 1, 5]), "m": self.pick([2, 3, 4])}
+                sizes = {"n": self.pick([2, 3, 1, 5, 9, 33]), "m": self.pick([2, 3, 4, 17])}
             if number and self.chance(25):
                 made.append(made[-1])
                 continue
