@@ -2,7 +2,9 @@
 import contextlib
 import os
 import platform
+import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -52,3 +54,14 @@ def ptxas():
             return None
         found = os.path.join(list(wheel.__path__)[0], "bin", "ptxas")
     return found if os.path.exists(found) else None
+
+
+def assembled(text, architecture, folder):
+    """(registers, bytes of stack, bytes of spills) that NVIDIA's assembler reports of PTX."""
+    (folder / "kernel.ptx").write_text(text)
+    done = subprocess.run([ptxas(), f"-arch={architecture}", "-v", "kernel.ptx", "-o", "kernel.cubin"], cwd=folder,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    stack, stores, loads = map(int, re.search(
+        r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr).groups())
+    return int(re.search(r"Used (\d+) registers", done.stderr)[1]), stack, stores + loads

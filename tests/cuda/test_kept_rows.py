@@ -1,12 +1,11 @@
 """Rows in registers: the numbers of the CPU at all lengths and addresses, each element read once, no spills."""
 import re
-import subprocess
 
 import clusters as c
 import numpy as np
 import pytest
 from clusters import for_gpu, run_simulated
-from gpus import ptxas, runs_here
+from gpus import assembled, ptxas, runs_here
 from test_kernels import CASES, written
 
 from mindlite import ops
@@ -176,12 +175,8 @@ def test_elements_come_128_bits_at_a_time_and_nothing_is_spilled(name, tmp_path)
     loops = sum(1 if place in kept.own else sum(place in found for found in kept.reads.values()) for place in kept.places)
     assert bits == {128} and text.count("ld.global.v2.b64") == kept.many // kept.side * loops and ".local" not in text
     if ptxas() is not None:
-        (tmp_path / "kernel.ptx").write_text(text)
-        done = subprocess.run([ptxas(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"], cwd=tmp_path,
-                              capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in done.stderr
-        assert int(re.search(r"Used (\d+) registers", done.stderr).group(1)) <= 128       # two blocks on a multiprocessor
+        registers, *memory = assembled(text, "sm_90", tmp_path)
+        assert registers <= 128 and memory == [0, 0]         # two blocks on a multiprocessor
 
 
 def test_work_that_is_long_keeps_fewer_elements_or_none(monkeypatch):

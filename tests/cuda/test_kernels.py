@@ -1,11 +1,10 @@
 """Kernels for a GPU: their numbers in the simulator, with any number and order of threads; their PTX; no size in their text."""
-import subprocess
 
 import clusters as c
 import numpy as np
 import pytest
 from clusters import Writer, for_gpu, simulate, tensor
-from gpus import ptxas, runs_here
+from gpus import assembled, ptxas, runs_here
 
 from mindlite import ops
 from mindlite.backend.cuda import nvptx
@@ -117,11 +116,8 @@ def test_products_and_sums_round_one_by_one_as_on_the_cpu():
 @pytest.mark.skipif(ptxas() is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc-cu12")
 @pytest.mark.parametrize("name", CASES)
 def test_nvidias_assembler_takes_a_kernel_and_spills_nothing(name, tmp_path):
-    (tmp_path / "kernel.ptx").write_text(ptx(kernel_text([nvptx.emit(scheduled(CASES[name][1](1)))]), "sm_90"))
-    done = subprocess.run([ptxas(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"], cwd=tmp_path,
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in done.stderr
+    text = ptx(kernel_text([nvptx.emit(scheduled(CASES[name][1](1)))]), "sm_90")
+    assert assembled(text, "sm_90", tmp_path)[1:] == (0, 0)
 
 
 @runs_here
@@ -238,10 +234,7 @@ def test_what_lies_side_by_side_is_loaded_and_stored_as_128_bits(name, tmp_path)
     assert text.count("ld.global.v2.b64") == len(inputs_of(graph)) and ".local" not in text
     assert ("st.global.v2" if name == "float64" else "st.global.v4") in text
     if ptxas() is not None:
-        (tmp_path / "kernel.ptx").write_text(text)
-        done = subprocess.run([ptxas(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"], cwd=tmp_path,
-                              capture_output=True, text=True)
-        assert done.returncode == 0 and "0 bytes stack frame, 0 bytes spill stores" in done.stderr
+        assert assembled(text, "sm_90", tmp_path)[1:] == (0, 0)
 
 
 def test_long_work_is_done_item_by_item():

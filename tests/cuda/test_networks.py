@@ -1,13 +1,19 @@
 """The five networks on a simulated GPU: forward, backward and Adam in one compiled step, with the CPU's numbers."""
+import importlib.util
+
 import numpy as np
 import pytest
-from gpus import counted, runs_here, simulated_gpus
+from gpus import assembled, counted, ptxas, runs_here, simulated_gpus
 from networks import CASES
+from numba_simulator import compiled_text
+from test_kernels import ARCHITECTURES
 
 import mindlite as ms
 from mindlite import nn
 from mindlite.backend.cuda.code import ptx
+from mindlite.backend.cuda.numba_source import cuda_source
 from mindlite.backend.cuda.simulated_library import SIMULATED
+from mindlite.backend.cuda.target import CUDA
 from mindlite.common import dtype as dt
 from mindlite.compile import flow as F
 
@@ -67,15 +73,46 @@ def test_a_network_trains_on_a_gpu_as_on_the_cpu(case, libraries):
         assert peak <= bound * 1.05
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_kernel_of_a_networks_training_becomes_ptx(case):
+def training_of(case, monkeypatch):
+    """(texts, nests) of all kernels of a step of training: as `code.kernel_text` gives them, and as loops."""
+    nests, write = [], CUDA.write
+    monkeypatch.setattr(CUDA, "write", lambda self, nest: nests.append(nest) or write(self, nest))
     with simulated_gpus() as library:
         step, batch, _ = training(case, 4)
         step(*batch)
         library.target.driver.synchronize(0)
-        assert len(library.images) >= 6
-        for texts in library.images:
-            for architecture in ("sm_80", "sm_90"):
-                text = ptx(texts, architecture)
-                assert f".target {architecture}" in text and ".extern" not in text and ".local" not in text
+        return library.images, nests
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_kernel_of_a_networks_training_becomes_ptx_without_local_memory(case, monkeypatch, tmp_path):
+    images, _ = training_of(case, monkeypatch)
+    assert len(images) >= 6
+    for texts in images:
+        for architecture in ARCHITECTURES:
+            text = ptx(texts, architecture)
+            assert f".target {architecture}" in text and ".extern" not in text and ".local" not in text
+            if ptxas() is not None:
+                _, stack, spills = assembled(text, architecture, tmp_path)
+                assert stack <= 8 and spills <= 16            # one register, around a quotient of 64 bits (pooling)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_generated_kernel_of_a_networks_training_becomes_ptx_by_numba_cuda(case, monkeypatch, tmp_path):
+    _, nests = training_of(case, monkeypatch)
+    assert len(nests) >= 6
+    done = set()
+    for nest in nests:
+        text = cuda_source(nest, plain=True)
+        if text in done:
+            continue
+        done.add(text)
+        for architecture in ARCHITECTURES:
+            number = architecture.removeprefix("sm_")
+            made = compiled_text(nest, (int(number[:-1]), int(number[-1])))
+            assert f".target {architecture}" in made and ".extern" not in made and ".local" not in made
+            if ptxas() is not None:
+                assert assembled(made, architecture, tmp_path)[1:] == (0, 0)

@@ -6,8 +6,9 @@ import clusters as c
 import numpy as np
 import pytest
 from clusters import Writer, for_gpu, tensor
-from gpus import runs_here
+from gpus import assembled, ptxas, runs_here
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from test_kernels import ARCHITECTURES
 
 from mindlite.backend.cuda import nvptx
 from mindlite.backend.cuda.code import kernel_text, ptx
@@ -57,6 +58,20 @@ def test_many_random_clusters_give_the_numbers_of_their_eval_rules(steps, n, m, 
     check(steps, n, m, machine, dtype)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(ptxas() is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc-cu12")
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(step, min_size=1, max_size=9), n=size, m=size, dtype=st.sampled_from(["float32", "float64", "int32"]))
+def test_random_clusters_become_ptx_that_spills_nothing(tmp_path_factory, steps, n, m, dtype):
+    assume(dtype != "int32" or all(name != "tanh" for name, *_ in steps))
+    try:
+        text = kernel_text([nvptx.emit(for_gpu(cluster(steps, n, m, dtype)))])
+    except CannotFuse:
+        assume(False)
+    for architecture in ARCHITECTURES:
+        assert assembled(ptx(text, architecture), architecture, tmp_path_factory.mktemp("ptx"))[1:] == (0, 0)
+
+
 def check(steps, n, m, machine, dtype):
     threads, blocks, backwards = machine
     assume(dtype != "int32" or all(name != "tanh" for name, *_ in steps))
@@ -76,6 +91,6 @@ def check(steps, n, m, machine, dtype):
             np.testing.assert_array_equal(got, expected)
         else:
             np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-5 * max(1.0, float(np.abs(expected).max())))
-    for architecture in ("sm_80", "sm_90", "sm_100"):
+    for architecture in ARCHITECTURES:
         text = ptx(kernel_text([nvptx.emit(nest)]), architecture)
         assert f".target {architecture}" in text and ".local" not in text and ".extern" not in text

@@ -22,6 +22,7 @@ from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import Access, Fold, Let, Loop, Store
 from ...mindir.scalar import walk
 from ..printers.arithmetic import I32, I64, REGISTER
+from ..printers.lower_llvm import _Emitter
 
 MOST = 32                      # elements of a row that a thread keeps
 MOST_REGISTERS = 64            # of 32 bits that they take, of all arrays together; a thread has 255
@@ -45,16 +46,23 @@ class Kept:
     own: set
 
 
-class KeptRows:
-    """The part of the emitter of kernels (`nvptx`) for rows in registers."""
-    nest: Any
+class KeptRows(_Emitter):
+    """The part of the emitter of kernels (`nvptx`) for rows in registers. What is only named here is in the rest of it."""
     plan: Any
-    builder: Any
+    writes: Any
+    group: Any
+    row: Any
+    exclusive: Any
+    finish_part: Any
+    is_aligned: Any
+    address_of: Any
+    load_neighbours: Any
+    store_neighbours: Any
     keeping: Any = None                                      # while such rows are written: (slots by place, loaded places)
 
     @functools.cached_property
-    def kept(self) -> Kept | None:
-        """How the rows of this nest are kept; None where nothing of them is read twice, or they are no plain rows."""
+    def kept(self) -> Any:
+        """How the rows of this nest are kept, a Kept; None where nothing of them is read twice, or they are no plain rows."""
         plan = self.plan
         if plan.way != "rows" or not plan.chain or len(plan.long) != 1:
             return None

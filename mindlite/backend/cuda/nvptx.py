@@ -20,7 +20,6 @@ from ...mindir.loops import BLOCK, Access, Fold, Let, Loop, Store
 from ...mindir.scalar import Call, walk
 from ..loops import counted_loop
 from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes, mark
-from ..printers.lower_llvm import _Emitter
 from ..printers.values import DOUBLE, FLOAT
 from .kept_rows import KeptRows
 from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
@@ -44,7 +43,7 @@ def emit(nest):
     return f"; shared {emitter.most_shared}{blocks}\n{module}"
 
 
-class _ThreadEmitter(KeptRows, _Emitter):
+class _ThreadEmitter(KeptRows):
     def __init__(self, nest, module):
         words = [I64] * (len(nest.inputs) + len(nest.outputs) + len(nest.sizes))
         part = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, *words]), "part")

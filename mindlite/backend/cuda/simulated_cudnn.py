@@ -121,7 +121,8 @@ class SimulatedCudnn(SimulatedNvidia):
         self._run("backward_weights", handle, one, zero, (x, w, y), (px, pw, py), convolution, algorithm, room, nbytes)
 
     def _run(self, kind, handle, one, zero, numbers, pointers, convolution, algorithm, room, nbytes):
-        shapes, window, groups, dtype, facts = self._described(*numbers, convolution)
+        x, w, y = numbers
+        shapes, window, groups, dtype, facts = self._described(x, w, y, convolution)
         number = ctypes.c_double if dtype == np.float64 else ctypes.c_float
         if algorithm != _RIGHT or nbytes < _ROOM or (number.from_address(one).value, number.from_address(zero).value) != (1, 0):
             raise Refused(_NOT_SUPPORTED)
@@ -131,8 +132,8 @@ class SimulatedCudnn(SimulatedNvidia):
             x, w, y = (self.array(p, dtype, shape, _steps(shape)) for p, shape in zip(pointers, shapes))
             wide = np.float64 if dtype == np.float64 else np.float32
             exact = dtype != np.float32 or facts["math"] == _C["CUDNN_FMA_MATH"]
-            given = [a.astype(wide) if exact else as_tf32(a) for a in (x, w, y)]
-            value = convolved(kind, *given, window, groups)
+            of_x, of_w, of_y = (a.astype(wide) if exact else as_tf32(a) for a in (x, w, y))
+            value = convolved(kind, of_x, of_w, of_y, window, groups)
             {"forward": y, "backward_data": x, "backward_weights": w}[kind][...] = value.astype(dtype)
         self.driver.later(run, self.the(handle)["stream"])
 

@@ -129,10 +129,11 @@ class CUDA(Target):
     def convolution_plan(self, kind: str, dtype: Any, sizes: tuple, finish: str = "") -> Any:
         """One step: cuDNN, where it is installed and has it, else a product that reads operands where the picture has them."""
         n, c, h, w, o, kh, kw = sizes[:7]
-        facts, way = {"name": "conv2d", "dtype": to_dtype(dtype), "kind": kind}, "product"
-        if cudnn.covers(facts["dtype"], sizes) and self.driver.library_of("cudnn") is not None:
+        of, way = to_dtype(dtype), "product"
+        facts = {"name": "conv2d", "dtype": of, "kind": kind}
+        if cudnn.covers(of, sizes) and self.driver.library_of("cudnn") is not None:
             facts["by"], way = "cudnn", "library"
-        elif not library.has_convolution(facts["dtype"]):
+        elif not library.has_convolution(of):
             return None
         return Plan(way, 0, (Step(facts, CONV_ARRAYS, tuple(sizes), n, c * h * w * o // sizes[-1] * kh * kw),))
 
