@@ -5,6 +5,7 @@
 A Walk starts at once; a Compiled graph is fused, planned and loaded first, and runs as one call.
 """
 import copy
+import math
 import threading
 import time
 import types
@@ -64,7 +65,7 @@ def compute_of(operation):
     prim = operation.prim
     if is_at_once(prim) or _is_large(operation):
         kind = CheckedKernel if prim in _INDICES else FlatKernel if _is_flat(operation) else OwnKernel
-        return kind(operation)
+        return kind(operation) if prim is not batch_matmul or form_of_product(operation) is None else ProductKernel(operation)
     if prim not in eval_rule:
         raise InternalError(f"{prim.name} has no eval rule")
     return eval_rule[prim]
@@ -163,6 +164,46 @@ class FlatKernel:
 
     def __call__(self, *arrays, **attrs):
         return self.of_rows(*[a.reshape(-1) for a in arrays], **attrs).reshape(arrays[0].shape)
+
+
+def form_of_product(operation):
+    """(whether the operands are stacks of matrices, whether the axes before the last one of the first are rows) of a matrix
+    product that one kernel of open sizes computes; None for others."""
+    a, b = operation.abstracts
+    if b.ndim == 2 and (a.ndim == 2 or not operation.attrs["transpose_a"]):
+        return False, a.ndim != 2
+    return (True, False) if a.ndim > 2 and a.shape[:-2] == b.shape[:-2] else None
+
+
+class ProductKernel:
+    """A matrix product: one kernel of open sizes serves all of a form. Many threads of NumPy's BLAS wait for one another where
+    other programs compute too."""
+    _of_forms: ClassVar[dict] = {}                           # {(dtype, stacks or not, attributes): the OwnKernel of open sizes}
+
+    def __init__(self, operation):
+        stacked, self.of_rows = form_of_product(operation)
+        self.stacked, self.shape = stacked, operation.outs[0].shape
+        self.of_form = self.kernel(operation.abstracts[0].dtype, stacked, operation.attrs)
+
+    @classmethod
+    def kernel(cls, dtype, stacked, attrs):
+        """The OwnKernel of all sizes."""
+        key = dtype, stacked, attrs["transpose_a"], attrs["transpose_b"]
+        if key not in cls._of_forms:
+            lead = (Symbol("b").dim,) if stacked else ()
+            m, n, k = (Symbol(name).dim for name in "mnk")
+            shapes = (k, m) if attrs["transpose_a"] else (m, k), (n, k) if attrs["transpose_b"] else (k, n), (m, n)
+            a, b, out = (AbstractTensor(dtype, (*lead, *shape)) for shape in shapes)
+            cls._of_forms[key] = OwnKernel(types.SimpleNamespace(prim=batch_matmul, abstracts=(a, b), attrs=attrs, outs=(out,),
+                                                                 several=False))
+        return cls._of_forms[key]
+
+    def __call__(self, a, b, **attrs):
+        if self.stacked:
+            a, b = (x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:]) for x in (a, b))
+        elif self.of_rows:
+            a = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
+        return self.of_form(a, b, **attrs).reshape(self.shape)
 
 
 class CheckedKernel(OwnKernel):

@@ -8,14 +8,17 @@ are such products is written once more without them, with their operands as resu
 """
 import numpy as np
 
+from ..common.dtype import dtype
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple
 from ..mindir.graph import CNode
 from ..mindir.inline import copy_graph, drop_dead_nodes
 from ..ops.linalg import batch_matmul
+from .kernels import ProductKernel
 
 LARGE = 1 << 12                                  # elements of a gradient whose products wait
+_TRANSPOSED = {"transpose_a": True, "transpose_b": False}
 MOST_ROWS = 512                                  # that wait for one weight
 
 
@@ -99,4 +102,8 @@ class Rows:
             (a, b), = pairs
         else:
             a, b = (np.concatenate(each) for each in zip(*pairs))
-        return Tensor.wrap(np.matmul(a.T, b))
+        return Tensor.wrap(self.sum_of_products(a, b))
+
+    def sum_of_products(self, a, b):
+        """a.T @ b; a kernel's where it is there."""
+        return ProductKernel.kernel(dtype(a.dtype), False, _TRANSPOSED)(a, b, **_TRANSPOSED)

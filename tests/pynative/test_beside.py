@@ -8,6 +8,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import Parameter, Tensor, nn, ops
+from mindlite.common import dtype
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError
 from mindlite.mindir.builder import tensor_type, typed
@@ -156,6 +157,26 @@ def test_elementwise_operators_of_all_shapes_share_a_kernel(in_the_thread, monke
         beside.compiler.wait()
         assert ops.erfc(x).shape == shape
     assert in_the_thread and len(kernels.FlatKernel._of_rows) <= 2
+
+
+def test_matrix_products_of_all_sizes_share_a_kernel(in_the_thread, monkeypatch):
+    monkeypatch.setattr(kernels, "SPENT", 0.0)
+    monkeypatch.setattr(kernels.ProductKernel, "_of_forms", {})
+    for a, b in (((97, 103), (103, 107)), ((81, 120), (120, 90)), ((3, 41, 103), (103, 99)), ((2, 3, 70, 80), (2, 3, 80, 90)),
+                 ((5, 90, 70), (5, 70, 91))):
+        x, y = tensor(*a), tensor(*b)
+        wanted = np.matmul(x.asnumpy(), y.asnumpy())
+        for _ in range(3):
+            np.testing.assert_allclose(ops.matmul(x, y).asnumpy(), wanted, rtol=1e-4, atol=1e-4)
+            beside.compiler.wait()
+    turned = kernels.ProductKernel.kernel(dtype.float32, False, {"transpose_a": True, "transpose_b": False})
+    found = turned(x.asnumpy()[0], y.asnumpy()[0, :1].repeat(90, 0), transpose_a=True, transpose_b=False)
+    np.testing.assert_allclose(found, x.asnumpy()[0].T @ y.asnumpy()[0, :1].repeat(90, 0), rtol=1e-4, atol=1e-4)
+    for a, b in (((2, 3, 0), (0, 5)), ((0, 3, 4), (4, 5)), ((2, 0, 4, 3), (2, 0, 3, 4))):
+        empty = ops.matmul(tensor(*a).astype(ms.bfloat16), tensor(*b).astype(ms.bfloat16))
+        assert empty.shape == (*a[:-1], b[-1]) and not empty.astype(ms.float32).asnumpy().any()
+    assert in_the_thread and {key[1] for key in kernels.ProductKernel._of_forms} == {False, True}
+    assert len(kernels.ProductKernel._of_forms) == 5                       # two more of bfloat16
 
 
 def test_an_order_that_fails_raises_where_its_result_is_asked_for(in_the_thread):
