@@ -181,6 +181,7 @@ def test_inverse_mel_scale_finds_a_spectrogram_with_that_mel_scale():
     (lambda: audio.GriffinLim(100, momentum=1)(np.ones((51, 4), np.float32)), RuntimeError, "unstable, but got: 1.000000"),
     (lambda: audio.Biquad(1, 1, 1, 0, 1, 1), ValueError, r"\[-16777216, 0\) and \(0, 16777216\]"),
     (lambda: audio.TimeMasking(mask_value=-1), ValueError, "mask_value"),
+    (lambda: audio.MFCC(dct_type=3), ValueError, "dct_type must be 2"),
     (lambda: audio.AmplitudeToDB(top_db="1"), TypeError, r"\[<class 'int'>, <class 'float'>\]"),
 ])
 def test_operations_on_sound_refuse_bad_arguments(call, error, why):

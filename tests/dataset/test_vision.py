@@ -427,6 +427,10 @@ def test_files_are_written_and_read(tmp_path):
     (lambda: vision.RandomColorAdjust(0.5)(IMAGE[..., :1]), RuntimeError), (lambda: vision.GaussianBlur([3, 3, 3]), TypeError),
     (lambda: vision.RandomColorAdjust(0.5)(IMAGE.astype(np.float64)), RuntimeError),
     (lambda: vision.RandomColor(3), TypeError), (lambda: vision.RandomColor([1]), ValueError),
+    (lambda: vision.Grayscale(2), ValueError), (lambda: vision.NormalizePad([1.0], [1.0], "int8"), ValueError),
+    (lambda: vision.LinearTransformation(np.ones((2, 3)), np.ones(2)), ValueError), (lambda: vision.Pad([1]), ValueError),
+    (lambda: vision.LinearTransformation(np.ones((2, 2)), np.ones(3)), ValueError), (lambda: vision.PadToSize([9]), ValueError),
+    (lambda: vision.PadToSize(9, [1]), ValueError), (lambda: vision.RandomErasing(value=(1, 2)), ValueError),
     (lambda: vision.get_image_num_channels(3), TypeError),
 ])
 def test_operations_refuse_bad_arguments(call, error):

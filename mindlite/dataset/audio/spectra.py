@@ -13,7 +13,7 @@ from scipy import fft, signal
 from ...common.errors import ValueRangeError
 from .. import draws
 from ..operation import DataError, flag, kind_of, number, operation, optional, real, whole
-from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, one_of, positive, rate,
+from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, positive, rate,
                     sound)
 
 
@@ -297,7 +297,14 @@ def _cosine(data: np.ndarray, count: int, filters: int, norm: NormMode, log: boo
     return np.swapaxes(np.swapaxes(data, -1, -2) @ create_dct(count, filters, norm), -1, -2).astype(data.dtype)
 
 
-@operation(sample_rate=positive, n_mfcc=positive, dct_type=one_of(2, 2), norm=kind_of(NormMode), log_mels=flag,
+def two(value: Any, name: str) -> int:
+    """2. raises : ValueRangeError"""
+    if value != 2:
+        raise ValueRangeError(f"Input {name} must be 2, but got : {value}.")
+    return 2
+
+
+@operation(sample_rate=positive, n_mfcc=positive, dct_type=two, norm=kind_of(NormMode), log_mels=flag,
            melkwargs=optional(kind_of(dict)))
 def MFCC(waveform, /, sample_rate=16000, n_mfcc=40, dct_type=2, norm=NormMode.ORTHO, log_mels=False, melkwargs=None):
     """Mel-frequency cepstral coefficients (Davis, Mermelstein 1980). melkwargs : arguments of MelSpectrogram"""
@@ -309,7 +316,7 @@ def MFCC(waveform, /, sample_rate=16000, n_mfcc=40, dct_type=2, norm=NormMode.OR
 
 
 @operation(sample_rate=positive, n_filter=positive, n_lfcc=positive, f_min=real(0), f_max=optional(real(0)),
-           dct_type=one_of(2, 2), norm=kind_of(NormMode), log_lf=flag, speckwargs=optional(kind_of(dict)))
+           dct_type=two, norm=kind_of(NormMode), log_lf=flag, speckwargs=optional(kind_of(dict)))
 def LFCC(waveform, /, sample_rate=16000, n_filter=128, n_lfcc=40, f_min=0.0, f_max=None, dct_type=2, norm=NormMode.ORTHO,
          log_lf=False, speckwargs=None):
     """Linear-frequency cepstral coefficients. speckwargs : arguments of Spectrogram"""

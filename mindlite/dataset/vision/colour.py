@@ -396,12 +396,16 @@ def RandomAutoContrast(image, /, cutoff=0.0, ignore=None, prob=0.5):
 
 # ------------------------------------------------------------------- conversions
 
-@operation(num_output_channels=whole())
+def grey_channels(value: Any, name: str) -> int:
+    """1 or 3. raises : ArgumentError, ValueRangeError"""
+    if kind_of(int)(value, name) not in (1, 3):
+        raise ValueRangeError(f"Number of channels of the output grayscale image should be either 1 or 3. Got {value}.")
+    return value
+
+
+@operation(num_output_channels=grey_channels)
 def Grayscale(image, /, num_output_channels=1):
     """A PIL image in grey, with 1 or 3 equal channels."""
-    if num_output_channels not in (1, 3):
-        raise ValueRangeError(f"Number of channels of the output grayscale image should be either 1 or 3. "
-                              f"Got {num_output_channels}.")
     return _grey_pil(image, num_output_channels)
 
 
@@ -514,11 +518,18 @@ def Normalize(image, /, mean, std, is_hwc=True):
     return normalised(image_array(image, "Normalize"), mean, std, is_hwc)
 
 
-@operation(mean=mean_and_std, std=mean_and_std, dtype=kind_of(str), is_hwc=flag, together=same_length)
+def padded_dtype(value: Any, name: str) -> str:
+    """ "float32" or "float16". raises : ArgumentError, ValueRangeError"""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{name} should be string.", note=f"it is {value!r}")
+    if value not in ("float32", "float16"):
+        raise ValueRangeError(f"{name} only supports float32 or float16.", note=f"it is {value!r}")
+    return value
+
+
+@operation(mean=mean_and_std, std=mean_and_std, dtype=padded_dtype, is_hwc=flag, together=same_length)
 def NormalizePad(image, /, mean, std, dtype="float32", is_hwc=True):
     """Normalize, and a fourth channel of zeros. dtype : float32 or float16"""
-    if dtype not in ("float32", "float16"):
-        raise ValueRangeError("dtype only support float32 or float16.")
     found = normalised(image_array(image, "NormalizePad"), mean, std, is_hwc)
     axis = -1 if is_hwc else 0
     return np.concatenate([found, np.zeros_like(found.take([0], axis))], axis).astype(dtype)
@@ -551,7 +562,17 @@ def normalised_planes(normalize: Any, transpose: Any) -> Callable:
     return both
 
 
-@operation(transformation_matrix=kind_of(np.ndarray), mean_vector=kind_of(np.ndarray))
+def square_and_vector(arguments: dict) -> None:
+    """The matrix is square, and the vector as long. raises : ValueRangeError"""
+    matrix, mean = arguments["transformation_matrix"], arguments["mean_vector"]
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueRangeError(f"transformation_matrix should be a square matrix. Got shape {matrix.shape} instead.")
+    if mean.shape != matrix.shape[:1]:
+        raise ValueRangeError(f"mean_vector length {len(mean)} should match either one dimension of the square"
+                              f"transformation_matrix {matrix.shape}.")
+
+
+@operation(transformation_matrix=kind_of(np.ndarray), mean_vector=kind_of(np.ndarray), together=square_and_vector)
 def LinearTransformation(image, /, transformation_matrix, mean_vector):
     """(x - mean) @ matrix of the flattened image, for whitening. transformation_matrix : (n, n);  mean_vector : (n,)"""
     image = np.asarray(image) if not isinstance(image, Image.Image) else image
@@ -625,12 +646,12 @@ def Erase(image, /, top, left, height, width, value=0, inplace=False):
 
 def erased_value(value: Any, name: str) -> Any:
     """A number, three numbers, or "random"."""
-    if isinstance(value, str):
-        if value != "random":
-            raise ValueRangeError("The value for erasing should be either a single value, or a string 'random', or a sequence "
-                                  "of 3 elements for RGB respectively.")
+    if value == "random":
         return value
-    return either(number(0, 255), items(number(0, 255), 3))(value, name)
+    if isinstance(value, str) or isinstance(value, (list, tuple)) and len(value) != 3:
+        raise ValueRangeError("The value for erasing should be either a single value, or a string 'random', or a sequence "
+                              "of 3 elements for RGB respectively.")
+    return either(number(0, 255), items(number(0, 255)))(value, name)
 
 
 @operation(prob=probability, scale=min_max, ratio=min_max, value=erased_value, inplace=flag, max_attempts=whole(1), random=True)

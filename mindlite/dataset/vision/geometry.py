@@ -30,13 +30,12 @@ def fill(value: Any, name: str) -> int | tuple[int, ...]:
 
 def padding_of(value: Any, name: str) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) of an int, (left and right, top and bottom), or four ints."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = (value,)
-    kind_of(tuple, list)(value, name)
-    if len(value) not in (1, 2, 4):
-        raise ValueRangeError("The size of the padding list or tuple should be 2 or 4.")
-    sides = tuple(whole(0)(n, name) for n in value)
-    return sides * 4 if len(sides) == 1 else sides * 2 if len(sides) == 2 else sides      # type: ignore[return-value]
+    if not isinstance(value, (tuple, list)):
+        return (whole(0)(value, name),) * 4
+    if len(value) not in (2, 4):
+        raise ValueRangeError("The size of the padding list or tuple should be 2 or 4.", note=f"it is {value!r}")
+    sides = items(whole(0))(value, name)
+    return sides * 2 if len(sides) == 2 else sides           # type: ignore[return-value]
 
 
 def resized(image: Any, height: int, width: int, how: Inter) -> Any:
@@ -143,7 +142,23 @@ def Pad(image, /, padding, fill_value=0, padding_mode=Border.CONSTANT):
     return pad_array(image, padding, fill_value, padding_mode)
 
 
-@image_operation(size=image_size, offset=optional(either(whole(0), items(whole(0), 0, 2))), fill_value=fill,
+def padded_size(value: Any, name: str) -> tuple[int, int] | int:
+    """An int, or (height, width). raises : ArgumentError, ValueRangeError"""
+    if isinstance(value, (list, tuple)) and len(value) != 2:
+        raise ValueRangeError("The size must be a sequence of length 2.", note=f"it is {value!r}")
+    return crop_size(value, name)
+
+
+def padded_offset(value: Any, name: str) -> tuple | int:
+    """An int, (top, left), or nothing in a sequence. raises : ArgumentError, ValueRangeError"""
+    if not isinstance(kind_of(int, list, tuple)(value, name), (list, tuple)):
+        return whole(0)(value, name)
+    if len(value) not in (0, 2):
+        raise ValueRangeError("The offset must be empty or a sequence of length 2.", note=f"it is {value!r}")
+    return items(whole(0))(value, name)
+
+
+@image_operation(size=padded_size, offset=optional(padded_offset), fill_value=fill,
                  padding_mode=border, pil=False)
 def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CONSTANT):
     """The image with a border that makes it `size`. offset : (top, left) of the image, in the middle by default"""
