@@ -65,6 +65,8 @@ def compiled_text(nest, capability=(9, 0)):
     def type_of(operand):
         name = {"bool": "boolean"}.get(operand.dtype.name, operand.dtype.name)
         scalar = isinstance(operand.abstract, AbstractScalar)
+        if name == "boolean" and not scalar:
+            name = "uint8"                                   # Numba stores no bit through a pointer; in memory it is a byte
         return getattr(of_gpu, name) if scalar else of_gpu.CPointer(getattr(of_gpu, name))
     operands = [*nest.inputs, *(o.operand for o in nest.outputs)]
     signature = (*map(type_of, operands), *[of_gpu.int64] * len(nest.sizes))
