@@ -30,7 +30,7 @@ import numpy as np
 import mindlite as ms
 from mindlite import Tensor, mint, ops
 from mindlite.common.config import config
-from mindlite.common.errors import GraphSyntaxError
+from mindlite.common.errors import GraphSyntaxError, ShapeError
 from mindlite.mindir.primitive import eager
 
 HEAD = "import numpy as np\nimport mindlite as ms\nfrom mindlite import Tensor, mint, ops\n\n\n"
@@ -387,11 +387,16 @@ class Reference:
 
 
 def vmapped(made, ref, count):
-    """Three sets of arguments at once are each by itself."""
+    """Three sets of arguments at once are each by itself; vmap refuses sizes that data decides, as of `x[x > 0]`."""
     with eager():
         lots = [ref.xs, arguments_of(made, 0, change=0.3), arguments_of(made, 0, change=-0.2)]
     stacked = [ops.stack([lot[k] for lot in lots]) for k in range(len(ref.xs))]
-    found = flat(ms.jit(ms.vmap(compiled(made.text)["f"]), **made.options)(*stacked))
+    try:
+        found = flat(ms.jit(ms.vmap(compiled(made.text)["f"]), **made.options)(*stacked))
+    except ShapeError as error:
+        if "another size for each element" in str(error):
+            return
+        raise
     ref.compare("vmap", [t[0] for t in found], slice(0, count))
 
 
