@@ -164,7 +164,7 @@ def learned_pieces():
     sentencepiece = pytest.importorskip("sentencepiece")
     lines, text = ["a network learns from data", "the data of a network", "networks learn"], ms.dataset.text
     rows = ms.dataset.NumpySlicesDataset(lines, ["text"], shuffle=False)
-    vocab = text.SentencePieceVocab.from_dataset(rows, ["text"], 30, 1.0, text.SentencePieceModel.UNIGRAM, {})
+    vocab = text.SentencePieceVocab.from_dataset(rows, ["text"], 20, 1.0, text.SentencePieceModel.UNIGRAM, {})
     model = sentencepiece.SentencePieceProcessor(model_proto=vocab.model)
     pieces = text.SentencePieceTokenizer(vocab, text.SPieceTokenizerOutType.STRING)(np.array(lines[0]))
     assert pieces.tolist() == model.encode(lines[0], out_type=str)
