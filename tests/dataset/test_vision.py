@@ -483,3 +483,13 @@ def test_the_middle_of_an_array_begins_at_the_floor_of_half_the_rest_and_of_a_pi
     for size, array_begins, pil_begins in [(15, 3, 4), (16, 3, 3), (17, 2, 2), (19, 1, 2)]:       # MindSpore 2.10's
         assert vision.CenterCrop(size)(columns)[0, 0] == array_begins
         assert np.asarray(vision.CenterCrop(size)(Image.fromarray(columns)))[0, 0] == pil_begins
+
+
+@pytest.mark.parametrize("make, why", [
+    (lambda size: vision.ResizedCrop(0, 0, 4, 4, size), "Argument size with value 3.5"),
+    (vision.CenterCrop, "Argument size with value 3.5"),
+    (vision.RandomCrop, "Argument size with value 3.5"), (vision.Resize, "Size should be a single integer"),
+    (vision.RandomResize, "Size should be a single integer")])
+def test_crops_and_resizing_refuse_a_size_in_mindspores_words(make, why):
+    with pytest.raises(TypeError, match=why):
+        make(3.5)

@@ -93,7 +93,7 @@ def Crop(image, /, coordinates, size):
     return crop_array(image, top, left, height, width).copy()
 
 
-@operation(top=whole(0), left=whole(0), height=whole(1), width=whole(1), size=image_size, interpolation=inter)
+@operation(top=whole(0), left=whole(0), height=whole(1), width=whole(1), size=crop_size, interpolation=inter)
 def ResizedCrop(image, /, top, left, height, width, size, interpolation=Inter.BILINEAR):
     """A part of the image, in another size."""
     array = image_array(image, "ResizedCrop")
