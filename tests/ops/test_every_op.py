@@ -89,6 +89,8 @@ def _not_needed(prim, kind):
         return "the number of its values depends on data"
     if prim.name == "barrier" and kind == "kernel":
         return "it is the memory of its operand, and no kernel may look through it"
+    if prim.name in ("as_pairs", "as_complex") and kind == "kernel":
+        return "it is the memory of its operand, read as numbers of another kind"
     if traits & {"library"} and kind == "kernel":
         return "a library or NumPy computes it"
     if prim.name in COMPLEX_ONLY and kind == "kernel":
