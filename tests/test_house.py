@@ -95,6 +95,7 @@ def targets(name, node):
         yield inner if inner in modules() else base
 
 
+@functools.lru_cache(maxsize=None)
 def imports(name):
     """(statement, target, stands in a function) for every import of a module."""
     found = []
@@ -108,6 +109,7 @@ def imports(name):
     return found
 
 
+@functools.lru_cache(maxsize=None)
 def typing_only(name):
     """The import statements that only a type checker reads: those under `if TYPE_CHECKING`."""
     return {child for node in ast.walk(tree_of(name)) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"

@@ -17,9 +17,9 @@ from ..common.tensor import Tensor, TensorLike
 
 from .define import elementwise, to_float
 from .elementary import exp, log, log1p
-from .special import digamma, lgamma, log_gamma_of_ndarray, polygamma_of, polygamma_of_ndarray
+from .special import BERNOULLI, FAR, digamma, lgamma, log_gamma_of_ndarray, polygamma_of, polygamma_of_ndarray
 
-_TERMS, _TINY = 500, 1e-300
+_TERMS, _TINY, _ANEW = 500, 1e-300, 32
 
 
 def _bell(parts):
@@ -30,15 +30,33 @@ def _bell(parts):
     return made[-1]
 
 
+def _log_gamma(x):
+    """The logarithm of the gamma function of an ndarray of numbers above 0: steps up to FAR, then Stirling's series (6.1.40)."""
+    steps, product = np.where(x < FAR, np.ceil(FAR - x), 0), np.ones_like(x)
+    for k in range(int(steps.max(initial=0))):
+        product = np.where(k < steps, product * (x + k), product)
+    y = x + steps
+    series = (y - 0.5) * np.log(y) - y + 0.5 * math.log(2 * math.pi) - np.log(product)
+    for k, b in enumerate(BERNOULLI, 1):
+        series += b / (2 * k * (2 * k - 1) * y ** (2 * k - 1))
+    return series
+
+
 def _lower_series(a, x, order):
-    """The sum of t_n, or of its derivative, for all n that count."""
+    """The sum of t_n, or of its derivative, for all n that count; each is made of the one before, every _ANEW-th from a and x."""
     total, log_x = np.zeros_like(x), np.log(np.where(x > 0, x, 1.0))
     for n in range(int(np.max(x, initial=0) + 12 * math.sqrt(np.max(x, initial=0)) + 40)):
-        term = np.exp(-x + (a + n) * log_x - log_gamma_of_ndarray(a + n + 1))
-        if order:
-            term = term * _bell([log_x - polygamma_of_ndarray(a + n + 1)]
-                                + [-polygamma_of_ndarray(a + n + 1, m) for m in range(1, order)])
-        total += term
+        z = a + n + 1
+        if n % _ANEW == 0:
+            exponent = -x + (a + n) * log_x - _log_gamma(z)
+            parts = [log_x - polygamma_of_ndarray(z)] if order else []
+            parts += [-polygamma_of_ndarray(z, m) for m in range(1, order)]
+        term = np.exp(exponent)
+        total += term * _bell(parts) if order else term
+        if not order and np.all(term <= 1e-17 * total) and np.all(x <= z):      # from here on terms fall
+            break
+        exponent = exponent + log_x - np.log(z)
+        parts = [part + (-1) ** (m + 1) * math.factorial(m) / z ** (m + 1) for m, part in enumerate(parts)]
     return np.where(x > 0, total, 0.0)
 
 
@@ -69,7 +87,7 @@ def _incomplete_gamma(a, x, order=0, upper=False):
         far = y > a + 1
         low = _lower_series(a, np.where(far, 0.0, y), 0)
         z = np.where(far, y, a + 2)
-        scale = np.exp(-z + a * np.log(z) - log_gamma_of_ndarray(a))
+        scale = np.exp(-z + a * np.log(z) - _log_gamma(a))
         high = scale / _fraction(z + 1 - a, lambda n: (-n * (n - a), z + 2 * n + 1 - a), _TERMS)
         out = np.where(far, high if upper else 1 - high, 1 - low if upper else low)
     ends = np.where(np.isposinf(x) & (a > 0), 0.0 if upper or order else 1.0, np.nan)

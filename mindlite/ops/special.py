@@ -26,8 +26,8 @@ from .bessel_approximations import bessel_i_element, polynomial, power as _power
 from .define import documented, elementwise, to_float
 from .elementary import exp
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_FAR, _STEPS = 10.0, 10                          # from here on the series has 16 digits; steps from 1/2 to there
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+FAR, _STEPS = 10.0, 10                          # from here on the series has 16 digits; steps from 1/2 to there
 MOST_DERIVATIVES = 8                             # the highest order of polygamma that kernels compute
 
 
@@ -46,7 +46,7 @@ def log_gamma_of_ndarray(x):
 
 
 def polygamma_of_ndarray(x, n=0):
-    """psi_n of an ndarray, float64: ten steps up to _FAR and the series (6.4.6, 6.4.11). Below 1/2 it is reflected (6.4.7)."""
+    """psi_n of an ndarray, float64: ten steps up to FAR and the series (6.4.6, 6.4.11). Below 1/2 it is reflected (6.4.7)."""
     x = np.asarray(x, np.float64)
     pole = (x <= 0) & (x == np.floor(x)) & np.isfinite(x)
     if np.any(pole):
@@ -54,7 +54,7 @@ def polygamma_of_ndarray(x, n=0):
     if np.any(low := x < 0.5):
         reflected = (-1) ** n * polygamma_of_ndarray(1 - np.where(low, x, 0.0), n) - _slope_of_cotangent(np.where(low, x, 0.5), n)
         return np.where(low, reflected, polygamma_of_ndarray(np.where(low, 1.0, x), n))
-    steps = np.where(np.isfinite(x) & (x < _FAR), np.ceil(_FAR - x), 0)
+    steps = np.where(np.isfinite(x) & (x < FAR), np.ceil(FAR - x), 0)
     sign, total = -1.0 if n % 2 == 0 else 1.0, np.zeros_like(x)
     factorial = math.factorial(n)
     for k in range(int(steps.max(initial=0))):
@@ -63,11 +63,11 @@ def polygamma_of_ndarray(x, n=0):
     y = x + steps
     if n == 0:
         series = np.log(y) - 0.5 / y
-        for k, b in enumerate(_BERNOULLI, 1):
+        for k, b in enumerate(BERNOULLI, 1):
             series -= b / (2 * k * y ** (2 * k))
     else:
         series = math.factorial(n - 1) / y ** n + factorial / (2 * y ** (n + 1))
-        for k, b in enumerate(_BERNOULLI, 1):
+        for k, b in enumerate(BERNOULLI, 1):
             series += b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * y ** (2 * k + n))
         series *= sign
     return np.where(np.isposinf(x), np.inf if n == 0 else 0.0, total + series)
@@ -100,16 +100,16 @@ def _sine_and_cosine_of_pi(x):
 
 
 def _stepped(z, step):
-    """z raised by up to _STEPS steps until it is _FAR at least; step(z, near) is called before each."""
+    """z raised by up to _STEPS steps until it is FAR at least; step(z, near) is called before each."""
     for _ in range(_STEPS):
-        near = z < _FAR
+        near = z < FAR
         step(z, near)
         z = where_scalar(near, z + 1, z)
     return z
 
 
 def polygamma_element(x, n=0):
-    """psi_n of a ScalarExpr, in float64: ten steps up to _FAR and the series; below 1/2 the reflection (6.3.7, 6.4.7)."""
+    """psi_n of a ScalarExpr, in float64: ten steps up to FAR and the series; below 1/2 the reflection (6.3.7, 6.4.7)."""
     if n > MOST_DERIVATIVES:
         raise CannotFuse(f"polygamma of order {n}, above {MOST_DERIVATIVES}, has no kernel")
     y, factorial = cast_scalar(x, dt.float64), math.factorial(n)
@@ -123,11 +123,11 @@ def polygamma_element(x, n=0):
     inverse = 1 / z
     square = inverse * inverse
     if n == 0:
-        series = polynomial(square, [b / (2 * k) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+        series = polynomial(square, [b / (2 * k) for k, b in reversed(list(enumerate(BERNOULLI, 1)))])
         value = call_scalar("log", z) - 0.5 * inverse - square * series - total
     else:
         series = polynomial(square, [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-                                     for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+                                     for k, b in reversed(list(enumerate(BERNOULLI, 1)))])
         value = math.factorial(n - 1) + inverse * (factorial / 2 + inverse * series)
         value = (-1) ** (n + 1) * (_power(inverse, n) * value + factorial * total)
         value = where_scalar(y == math.inf, 0.0, value)
@@ -139,7 +139,7 @@ def polygamma_element(x, n=0):
 
 
 def lgamma_element(x):
-    """lgamma of a ScalarExpr, of float32 in float64: the product of ten steps up to _FAR, Stirling's series (6.1.41), below 1/2
+    """lgamma of a ScalarExpr, of float32 in float64: the product of ten steps up to FAR, Stirling's series (6.1.41), below 1/2
     the reflection (6.1.17). Near its zeros 1 and 2 that has too few digits for a float64, which the C library computes."""
     if compute_dtype(x.dtype) is dt.float64:
         return call_scalar("lgamma", x)
@@ -151,7 +151,7 @@ def lgamma_element(x):
         product = product * where_scalar(near, z, 1.0)
     z = _stepped(where_scalar(low, 1 - y, y), multiply)
     inverse = 1 / z
-    series = polynomial(inverse * inverse, [b / (2 * k * (2 * k - 1)) for k, b in reversed(list(enumerate(_BERNOULLI, 1)))])
+    series = polynomial(inverse * inverse, [b / (2 * k * (2 * k - 1)) for k, b in reversed(list(enumerate(BERNOULLI, 1)))])
     value = (z - 0.5) * (call_scalar("log", z) - 1) + inverse * series + (math.log(2 * math.pi) - 1) / 2
     sine = call_scalar("abs", _sine_and_cosine_of_pi(y)[0])
     left = call_scalar("log", where_scalar(low, math.pi / sine * product, product))
