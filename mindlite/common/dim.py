@@ -553,6 +553,33 @@ def product(sizes: Any) -> Size:
     return _multiplied_out(total) if isinstance(total, Dim) else total
 
 
+def total(sizes: Any) -> Size:
+    """The sum of ints and Dims, in which the parts of a size are the size: (n + 2) // 3 + (n + 1) // 3 + n // 3  ->  n
+
+    source : Hermite's identity (Graham, Knuth and Patashnik 1994, section 3.4)
+    """
+    value = sum(sizes)
+    if not isinstance(value, Dim):
+        return value
+    parts: dict[tuple[Size, int, Monomial], dict[int, tuple[Monomial, int]]] = {}
+    for monomial, c in value.terms.items():
+        for atom, power in monomial:
+            if power == 1 and isinstance(atom, Operation) and atom.op == "floordiv" and isinstance(atom.b, int):
+                constant = _terms(atom.a).get((), 0)
+                others = tuple([factor for factor in monomial if factor[0] is not atom])
+                parts.setdefault((atom.a - constant, atom.b, others), {})[constant] = monomial, c
+    for (size, count, others), found in parts.items():
+        times = {c for _, c in found.values()}
+        exact = len(found) == 1 and 0 in found and mod(size, count) == 0 and min(times) % count == 0
+        if not isinstance(value, Dim) or len(times) > 1 or len(found) < count and not exact or any(
+                value.terms.get(monomial) != c for monomial, c in found.values()):
+            continue
+        (_, c), *_ = found.values()
+        value = value - Dim({monomial: c for monomial, _ in found.values()}) + \
+            size * Dim.make({others: c // count if exact else c})
+    return value
+
+
 def _multiplied_out(value: Dim) -> Size:
     """16 * (n // 16) -> n, of an n that 16 divides."""
     for monomial, c in value.terms.items():

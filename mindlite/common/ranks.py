@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .dim import Size
 from .errors import ArgumentError, ValueRangeError
 
 WORLD = "world"                                  # the group of all ranks
@@ -277,14 +278,15 @@ class Beside:
             pending.over.set()
 
 
-def ring_bytes(operator: str, nbytes: int, count: int) -> int:
-    """The bytes that each of `count` ranks sends, for a whole of `nbytes` (of all_to_all: for this rank's part of it).
+def ring_bytes(operator: str, nbytes: Size, count: int) -> Size:
+    """The bytes that each of `count` ranks sends, for a whole of `nbytes` (of all_to_all: for this rank's part of it): a function
+    of the sizes that are open.
 
     source : Thakur, Rabenseifner and Gropp 2005, section 4; parallel/boxing.py predicts by the same
     """
-    around = (count - 1) / count
-    return round({"all_reduce": 2 * around, "all_gather": around, "reduce_scatter": around, "all_to_all": around,
-                  "broadcast": around, "send": 1, "barrier": 0}[operator] * nbytes)
+    times = {"all_reduce": 2 * (count - 1), "all_gather": count - 1, "reduce_scatter": count - 1, "all_to_all": count - 1,
+             "broadcast": count - 1, "send": count, "barrier": 0}[operator]
+    return (2 * times * nbytes + count) // (2 * count)       # to the nearest
 
 
 def folded(arrays: list, reduction: str) -> np.ndarray:
@@ -302,10 +304,11 @@ def parted(array: np.ndarray, sizes: Any, axis: int) -> list[np.ndarray]:
     return [np.ascontiguousarray(array[(slice(None),) * axis + (slice(end - size, end),)]) for size, end in zip(sizes, ends)]
 
 
-def even_sizes(size: int, count: int) -> tuple[int, ...]:
-    """The sizes of `count` parts of `size` elements: the first ones have one more where they are uneven."""
-    least, more = divmod(size, count)
-    return tuple(least + (i < more) for i in range(count))
+def even_sizes(size: Size, count: int) -> tuple[Size, ...]:
+    """The sizes of `count` parts of `size` elements, an int or Dim: the first ones have one more where they are uneven, and the
+    last ones none where there are fewer elements than parts."""
+    more = 0 if size % count == 0 else count - 1             # proved, where the size is open
+    return tuple([(size + max(more - i, 0)) // count for i in range(count)])
 
 
 class Alone(Engine):

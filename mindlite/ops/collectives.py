@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ..common.dim import Dim
+from ..common.dim import total
 from ..common.errors import DTypeError, RankError, ShapeError, ValueRangeError
 from ..common.ranks import FOLDS, WORLD, engine
 from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
+from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import bprop_rule, eval_rule, find_primitive, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .axes import normal_axis
@@ -60,15 +61,17 @@ def _count(group):
 
 
 def _parts(name, x, axis, sizes, group):
-    """The sizes of the parts of x along `axis`: those that are given, else even ones. raises : ShapeError"""
+    """The sizes of the parts of x along `axis`: those that are given, else even ones. raises : ShapeError, for open sizes before
+    anything runs"""
     size, count = x.shape[axis], _count(group)
     if sizes is not None:
-        if len(sizes) != count or not isinstance(size, Dim) and sum(sizes) != size:
-            raise ShapeError(f"{name}: {len(sizes)} sizes with the sum {sum(sizes)} for an axis of {size} and {count} ranks")
+        if len(sizes) != count:
+            raise ShapeError(f"{name}: {len(sizes)} sizes for {count} ranks")
+        whole = total(sizes)
+        require("==", whole, size, lambda: ShapeError(f"{name}: sizes with the sum {whole} for an axis of {size}"))
         return tuple(sizes)
-    if not isinstance(size, Dim) and size % count:
-        raise ShapeError(f"{name}: an axis of {size} cannot be parted evenly between {count} ranks",
-                         hint="give the sizes of the parts")
+    require("==", size % count, 0, lambda: ShapeError(f"{name}: an axis of {size} cannot be parted evenly between {count} ranks",
+                                                      hint="give the sizes of the parts"))
     return (size // count,) * count
 
 
@@ -200,9 +203,13 @@ def all_gather(x, *, axis=0, group=WORLD, sizes=None, place=None):
 def all_gather_infer(x, *, axis, group, sizes, place):
     if sizes is None:
         return AbstractTensor(x.dtype, _with(x.shape, axis, x.shape[axis] * len(group)))
-    if len(sizes) != len(group) or not isinstance(x.shape[axis], Dim) and sizes[place] != x.shape[axis]:
-        raise ShapeError(f"all_gather: rank {place} has {x.shape[axis]} along axis {axis}, and the sizes are {list(sizes)}")
-    return AbstractTensor(x.dtype, _with(x.shape, axis, sum(sizes)))
+
+    def error():
+        return ShapeError(f"all_gather: rank {place} has {x.shape[axis]} along axis {axis}, and the sizes are {list(sizes)}")
+    if len(sizes) != len(group):
+        raise error()
+    require("==", sizes[place], x.shape[axis], error)
+    return AbstractTensor(x.dtype, _with(x.shape, axis, total(sizes)))
 
 
 @eval_rule(all_gather)
@@ -271,7 +278,7 @@ def reduce_scatter_vmap(args, dims, size, *, reduction, axis, group, sizes, plac
 def _prepare_exchange(args, attrs):
     args, attrs = _prepare(args, attrs)
     x, axis, group = args[0], attrs["split_axis"], attrs["group"]
-    splits = _parts("all_to_all", x, axis, attrs["splits"], group)
+    splits = attrs["splits"] or (x.shape[axis] // _count(group),) * _count(group)
     of_each = splits[attrs["place"] or 0] if axis == attrs["gather_axis"] else x.shape[attrs["gather_axis"]]
     return args, {**attrs, "splits": splits, "gathers": attrs["gathers"] or (of_each,) * _count(group)}
 
@@ -287,8 +294,8 @@ def all_to_all(x, *, split_axis, gather_axis, group=WORLD, splits=None, gathers=
 
 @infer_rule(all_to_all)
 def all_to_all_infer(x, *, split_axis, gather_axis, group, splits, gathers, place):
-    mine = splits[place or 0]
-    return AbstractTensor(x.dtype, _with(_with(x.shape, split_axis, mine), gather_axis, sum(gathers)))
+    mine = _parts("all_to_all", x, split_axis, splits, group)[place or 0]
+    return AbstractTensor(x.dtype, _with(_with(x.shape, split_axis, mine), gather_axis, total(gathers)))
 
 
 @eval_rule(all_to_all)

@@ -7,10 +7,9 @@
 Where two axes of the mesh split one axis of the tensor, the outer part consists of the inner ones: before the outer one changes,
 the inner one is opened, and closed again behind it.
 """
-import math
-
 import numpy as np
 
+from ..common.dim import product
 from ..common.ranks import even_sizes, ring_bytes
 from ..common.records import dataclass
 from ..common.sbp import Broadcast, Partial, Split
@@ -21,7 +20,8 @@ from .layout import Placement
 
 @dataclass(frozen=True)
 class Step:
-    """One change: axis of the mesh, SBP before and after, the collective ("" for none), bytes that this rank sends."""
+    """One change: axis of the mesh, SBP before and after, the collective ("" for none), bytes that this rank sends: an int, or a
+    Dim where sizes are open."""
     axis: int
     before: object
     after: object
@@ -62,17 +62,12 @@ def steps(have, want, shape, itemsize, rank):
     for k, before, after in changes(have.sbps, want.sbps):
         operator = OPERATORS[type(before), type(after)]
         placed = Placement(mesh, tuple(current))
-        group = _count(Placement(mesh, tuple(current[:k] + [Broadcast()] + current[k + 1:])).local_shape(shape, rank))
-        mine = _count(placed.local_shape(shape, rank))
+        group = product(Placement(mesh, tuple(current[:k] + [Broadcast()] + current[k + 1:])).local_shape(shape, rank))
+        mine = product(placed.local_shape(shape, rank))
         nbytes = (mine if operator == "all_to_all" else group) * itemsize
         found.append(Step(k, before, after, operator, ring_bytes(operator, nbytes, mesh.shape[k]) if operator else 0))
         current[k] = after
     return found
-
-
-def _count(shape):
-    """How many elements; an open size counts as one."""
-    return math.prod([size for size in shape if isinstance(size, int)])
 
 
 def box(x, have, want, shape, rank):
@@ -84,7 +79,7 @@ def box(x, have, want, shape, rank):
     for k, before, after in changes(have.sbps, want.sbps):
         group, count = mesh.group(k, rank), mesh.shape[k]
         opened = Placement(mesh, tuple(current[:k] + [Broadcast()] + current[k + 1:])).local_shape(shape, rank)
-        sizes = [even_sizes(size, count) if isinstance(size, int) else () for size in opened]
+        sizes = [even_sizes(size, count) for size in opened]
         if isinstance(before, Partial) and isinstance(after, Broadcast):
             x = all_reduce(x, reduction=before.reduction, group=group)
         elif isinstance(before, Partial):
@@ -95,8 +90,8 @@ def box(x, have, want, shape, rank):
             x = all_to_all(x, split_axis=after.axis, gather_axis=before.axis, group=group, splits=sizes[after.axis],
                            gathers=sizes[before.axis])
         elif isinstance(after, Split):
-            end = sum(sizes[after.axis][:at[k] + 1])
-            x = take_range(x, after.axis, end - sizes[after.axis][at[k]], end)
+            begin = sum(sizes[after.axis][:at[k]])
+            x = take_range(x, after.axis, begin, begin + sizes[after.axis][at[k]])
         elif after.reduction == "sum" and at[k] > 0:         # the maximum (product of one ..) of equal parts is any of them
             x = x * 0
         elif after.reduction == "prod" and at[k] > 0:

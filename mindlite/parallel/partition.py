@@ -12,6 +12,10 @@ index string (`ops/sbp.py`), their price is the time of its arithmetic and of th
 results are whole on every rank. What has no rule, random operators, effects and control flow are computed in whole on every rank;
 the Plan says so.
 
+Sizes may be open (Dims). A rank's part of n rows is then (n + 1) // 2 or n // 2 rows, in the graph and in the bytes that are
+predicted: one graph serves all sizes. An operator is split along an open size where every rank can compute its part, whatever the
+size is: what the operator demands of its parts is proved. So no fact is left that a call could break on one rank only.
+
 Source: OneFlow (Yuan et al. 2021, sections 3.2 and 3.3); the order, autodiff first, is GSPMD's too (Xu et al. 2021).
 """
 import difflib
@@ -20,7 +24,8 @@ import itertools
 import math
 from dataclasses import field
 
-from ..common.errors import ArgumentError, InternalError
+from ..common.dim import Dim, compare, evaluate, product, symbols_of
+from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.location import Origin
 from ..common.ranks import engine
 from ..common.records import dataclass
@@ -30,7 +35,7 @@ from ..mindir.builder import building, results_of
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.constraints import collecting
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
-from ..mindir.primitive import Primitive, cost_rule, expand_rule, sbp_rule_table
+from ..mindir.primitive import Primitive, cost_rule, expand_rule, infer_rule, sbp_rule_table
 from ..ops.activation import log_softmax_along, softmax_along
 from ..ops.collectives import on_rank, placed
 from ..ops.moments import reduce_logsumexp, reduce_mean, reduce_norm
@@ -45,6 +50,7 @@ UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynam
 MOST = 64                                        # options of one operator
 SETS = 40                                        # sets of SBPs in which a value with several readers may be there
 NEVER = 1e9                                      # the price of what does not fit
+OPEN = 64                                        # what an open size counts in prices and in the report, nowhere else
 PARTS_SPLIT = (softmax_along, log_softmax_along, standardize, reduce_mean, reduce_logsumexp, reduce_norm)
 STYLE = ("body{font:14px sans-serif}table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:2px 6px;"
          "text-align:left}.bar{background:#48a;height:10px;min-width:1px}td:last-child{min-width:120px}")
@@ -79,7 +85,7 @@ class Plan:
 
     boxings : (Location, what, Placement before, after, Steps) in order       whole: {name: how often it was computed in whole}
     results : {number: (Placement, whole shape)} of those that lie in parts
-    points  : (points of this rank, of the whole program)                     seconds: the price    exact: no plan is cheaper
+    points  : (points of this rank, of the whole program), OPEN for an open size; seconds: the price    exact: no plan is cheaper
     parameters: {Parameter: Placement} that were chosen                       memory : bytes of Parameters on this rank
     buckets : all_reduces of `boxings` that travel as one (parallel/buckets.py)
     """
@@ -97,7 +103,7 @@ class Plan:
 
     @property
     def sent(self):
-        """{operator: [calls, bytes]} that this rank sends in one run, as `Engine.sent` counts them."""
+        """{operator: [calls, bytes]} that this rank sends in one run, as `Engine.sent` counts them; Dims where sizes are open."""
         found: dict = {}
         for *_, steps_ in self.boxings:
             for step in steps_:
@@ -136,12 +142,13 @@ class Plan:
     def html(self):
         """The Plan as a page: who sends what, with a bar as long as its share of the bytes, and where Parameters lie."""
         head, *_ = self.report().splitlines()
-        total = max(sum(nbytes for _, nbytes in self.sent.values()), 1)
+        total = max(typical(sum(nbytes for _, nbytes in self.sent.values())), 1)
         rows = []
         for location, what, have, want, steps_ in self.boxings:
             for step in steps_:
-                cells = (location or "", what, f"{have} \u2192 {want}", step.operator or "local", f"{step.nbytes:,}")
-                bar = f'<td><div class="bar" style="width:{100 * step.nbytes / total:.1f}%"></div></td>'
+                cells = (location or "", what, f"{have} \u2192 {want}", step.operator or "local",
+                         f"{step.nbytes:,}" if isinstance(step.nbytes, int) else str(step.nbytes))
+                bar = f'<td><div class="bar" style="width:{100 * typical(step.nbytes) / total:.1f}%"></div></td>'
                 rows.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + bar + "</tr>")
         params = [f"<tr><td>{html.escape(param.name)}</td><td>{list(param.shape)}</td><td>{placement}</td></tr>"
                   for param, placement in self.parameters.items()]
@@ -256,7 +263,18 @@ def _bytes(parameter, placement):
     if not isinstance(abstract, AbstractTensor):
         return 0
     shape = abstract.shape if placement is None else placement.local_shape(abstract.shape, engine().rank)
-    return _count_of(shape) * abstract.dtype.itemsize
+    return typical(product(shape)) * abstract.dtype.itemsize
+
+
+def typical(size):
+    """An int or Dim with OPEN, or the nearest number that it may be, in place of each open size."""
+    return evaluate(size, {symbol: _number_of(symbol) for symbol in symbols_of(size)})
+
+
+def _number_of(symbol):
+    lo, hi = symbol.bounds()
+    number = max(OPEN, lo or 0) if hi is None else min(max(OPEN, lo or 0), hi)
+    return number - (number - symbol.remainder) % symbol.divisor
 
 
 def places(parameter, mesh):
@@ -289,7 +307,6 @@ def options(node, mesh):
     found = [Option((wholes,) * len(node.args), (wholes,) * len(outs), 1.0)]
     if node.fn is placed and node.attrs["placement"] is not None:
         placement = node.attrs["placement"]
-        _check_sizes(node, placement)
         return [Option((placement.sbps,), (placement.sbps,), 1.0)]
     kinds = [a.abstract for a in node.args]
     if not isinstance(node.fn, Primitive) or node.fn not in sbp_rule_table or node.fn.traits & UNSPLIT or not all(
@@ -305,10 +322,40 @@ def options(node, mesh):
             continue
         ins = tuple([tuple([s.ins[i] for s in choice]) for i in range(len(kinds))])
         made = tuple([tuple([s.outs[i] for s in choice]) for i in range(len(outs))])
-        if all(map(fits, itertools.repeat(mesh), kinds, ins)) and all(map(fits, itertools.repeat(mesh), outs, made)):
+        if all(map(fits, itertools.repeat(mesh), kinds, ins)) and all(map(fits, itertools.repeat(mesh), outs, made)) \
+                and computes_parts(node, mesh, ins, made):
             share = math.prod(1 / size for s, size in zip(choice, mesh.shape) if s.letter)
             found.append(Option(ins, made, share))
     return found[:MOST]
+
+
+def computes_parts(node, mesh, ins, outs):
+    """True if the operator computes these parts, whatever the open sizes are, on each rank: what it demands of its operands is
+    proved. A rank may have no element of an open size that is split, which a maximum for one cannot take."""
+    kinds = [arg.abstract for arg in node.args]
+    whole = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
+    if not any(isinstance(size, Dim) for abstract in (*kinds, *whole) for size in shape_of(abstract)):
+        return True
+    rule = sbp_rule_table[node.fn]
+    if rule.lookup is not None and Split(node.attrs["axis"]) in ins[0]:
+        return isinstance(kinds[0].shape[node.attrs["axis"]], int)
+    with collecting() as known:
+        infer_rule[node.fn](*kinds, **node.attrs)
+    known = {(fact.op, fact.left, fact.right) for fact in known}
+    for rank in mesh.ranks:
+        parts = [AbstractTensor(kind.dtype, Placement(mesh, sbps).local_shape(kind.shape, rank))
+                 if isinstance(kind, AbstractTensor) else kind for kind, sbps in zip(kinds, ins)]
+        shapes = [Placement(mesh, sbps).local_shape(out.shape, rank) for out, sbps in zip(whole, outs)]
+        with collecting() as open_facts:
+            try:
+                made = infer_rule[node.fn](*parts, **(rule.local(node.attrs, shapes) if rule.local else node.attrs))
+            except MindliteError:                            # of a part that is smaller than the whole
+                return False
+        made = made.elements if isinstance(made, AbstractTuple) else (made,)
+        if not known.issuperset((fact.op, fact.left, fact.right) for fact in open_facts) \
+                or [tuple(one.shape) for one in made] != shapes:
+            return False
+    return True
 
 
 def _is_whole(signature):
@@ -316,22 +363,16 @@ def _is_whole(signature):
 
 
 def fits(mesh, abstract, sbps):
-    """True if every rank gets an element of what is split, and addends are of numbers."""
+    """True if every rank gets an element of what is split, as far as sizes are known, and addends are of numbers."""
     if not isinstance(abstract, AbstractTensor):
         return all(isinstance(sbp, Broadcast) for sbp in sbps)
     if any(isinstance(sbp, Partial) and sbp.reduction == "sum" for sbp in sbps) and abstract.dtype.kind == "b":
         return False
     for axis in {sbp.axis for sbp in sbps if isinstance(sbp, Split)}:
         count = math.prod(size for sbp, size in zip(sbps, mesh.shape) if sbp == Split(axis))
-        if not isinstance(abstract.shape[axis], int) or abstract.shape[axis] < count:
+        if compare("<", abstract.shape[axis], count):
             return False
     return True
-
-
-def _check_sizes(node, placement):
-    if not fits(placement.mesh, node.abstract, placement.sbps):
-        raise ArgumentError(f"a tensor {node.abstract} cannot lie as {placement} on the mesh {placement.mesh}: each rank wants "
-                            "an element", location=node.origin.location)
 
 
 def points(node):
@@ -346,8 +387,8 @@ def points(node):
         return most
     ins, made = index_string(node.fn, [a.abstract for a in node.args], node.attrs)
     sizes = {letter: size for word, a in zip((*ins, *made), (*[a.abstract for a in node.args], *outs))
-             for letter, size in zip(word, getattr(a, "shape", ())) if letter != "_" and isinstance(size, int)}
-    return max(most, math.prod(sizes.values()))
+             for letter, size in zip(word, getattr(a, "shape", ())) if letter != "_"}
+    return max(most, typical(product(sizes.values())))
 
 
 def seconds_of(node, machine):
@@ -355,15 +396,11 @@ def seconds_of(node, machine):
     points."""
     rule = cost_rule.get(node.fn) if isinstance(node.fn, Primitive) else None
     flops = None if rule is None else rule(*[arg.abstract for arg in node.args], out=node.abstract, **node.attrs)
-    return points(node) * machine.point if not isinstance(flops, int) else flops * machine.flop
+    return points(node) * machine.point if flops is None else typical(flops) * machine.flop
 
 
 def _elements(tensor):
-    return _count_of(tensor.shape)
-
-
-def _count_of(shape):
-    return math.prod([size for size in shape if isinstance(size, int)])
+    return typical(product(tensor.shape))
 
 
 def choose(graph, mesh, machine, ends=Ends()):
@@ -385,7 +422,7 @@ def choose(graph, mesh, machine, ends=Ends()):
             key = have, want, abstract
             if have != want and key not in known:
                 path = steps(Placement(mesh, have), Placement(mesh, want), abstract.shape, abstract.dtype.itemsize, first)
-                known[key] = sum(machine.message * bool(s.operator) + machine.byte * s.nbytes +
+                known[key] = sum(machine.message * bool(s.operator) + machine.byte * typical(s.nbytes) +
                                  machine.point * _elements(abstract) / 8 for s in path)
             total += known.get(key, 0.0)
         return total
@@ -494,11 +531,10 @@ class _Writer:
             self.values[p, 0] = (target.add_parameter(p.name, abstract, p.origin, p.default),
                                  self.wholes if lies is None else lies.sbps)
         wanted = [p for p in graph.parameters if wish(p) is not None]
-        with building(target, graph.origin, by="shard") as builder:
+        with collecting(), building(target, graph.origin, by="shard") as builder:      # of facts that Options have proved
             self.builder = builder
             on_rank(rank=self.rank, size=engine().size)
             for p in wanted:
-                _check_sizes(p, wish(p))
                 self.values[p, 0] = self.value(p, wish(p).sbps, "the program"), wish(p).sbps
             for node in graph.nodes:
                 if node.fn is not tuple_getitem:
@@ -549,7 +585,7 @@ class _Writer:
         if rule.lookup is not None:
             axis, shape = node.attrs["axis"], node.args[0].abstract.shape
             first, end = Placement(self.mesh, option.ins[0]).bounds(shape, self.rank)[axis]
-            if end - first < shape[axis]:
+            if end - first != shape[axis]:
                 return rule.lookup(tuple(args), node.attrs, first, shape[axis])
         return self.builder.bind(node.fn, tuple(args), rule.local(node.attrs, shapes) if rule.local else node.attrs)
 

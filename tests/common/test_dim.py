@@ -4,7 +4,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mindlite.common.dim import (Dim, Symbol, bounds, coefficient, compare, dim_max, dim_min, evaluate, floordiv,
-                                 is_dim, lone_symbol, mod, product, substitute, symbols_of)
+                                 is_dim, lone_symbol, mod, product, substitute, symbols_of, total)
+from mindlite.common.ranks import even_sizes
 
 N, M, K = Symbol("N", 0), Symbol("M", 1), Symbol("K", 2, 9)
 SYMBOLS = (N, M, K)
@@ -241,3 +242,17 @@ def test_symbols_have_bounds_and_names_of_their_own():
     assert Symbol(min=2, max=5).bounds() == (2, 5)
     assert Symbol().name != Symbol().name
     assert isinstance(Symbol("B").dim, Dim) and repr(Symbol("B")) == "B"
+
+
+def test_the_parts_of_a_size_add_up_to_it():
+    """Parts of N, of a polynomial, of a part; what is no whole set of parts stays as it is."""
+    n, m = Symbol("N", lo=0).dim, Symbol("M", lo=0).dim
+    for size in (n, 3 * n + 5, n * m, 4 * n, 2 * n - 3, even_sizes(n, 2)[0], Symbol("E", divisor=6).dim, 7):
+        for count in (1, 2, 3, 4, 6):
+            parts = even_sizes(size, count)
+            assert total(parts) == size
+            assert total([m * part for part in parts]) == m * size
+            assert count == 1 or not isinstance(size, Dim) or total(parts[1:]) != size
+    assert total([(n + 1) // 2, (n + 1) // 2]) == 2 * ((n + 1) // 2)
+    for size in range(9):
+        assert even_sizes(size, 3) == tuple([evaluate(part, {next(iter(symbols_of(n))): size}) for part in even_sizes(n, 3)])

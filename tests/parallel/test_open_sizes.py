@@ -1,0 +1,242 @@
+"""Sizes that are open under sharding: one compiled program of a rank serves all of them, those with empty parts too."""
+import os
+
+import launch
+import numpy as np
+import pytest
+
+import mindlite as ms
+from mindlite import Parameter, Symbol, Tensor, nn, ops
+from mindlite.common.dim import evaluate
+from mindlite.common.errors import ShapeError
+from mindlite.common.ranks import engine
+from mindlite.communication import SimWorld
+from mindlite.compile.signature import Trees, matches, signature_of_call
+from mindlite.parallel import Layout
+
+WIDTH, WORDS, COUNT = 8, 11, 20
+
+
+def drawn(seed, count=COUNT, most=9):
+    """(batch, length) of each call: the first are two sizes, then those with few rows or none, then random ones."""
+    rng = np.random.default_rng(seed)
+    return [(5, 4), (7, 3), (1, 4), (2, 1), (0, 6)] + [(int(rng.integers(0, most)), int(rng.integers(1, most)))
+                                                     for _ in range(count - 5)]
+
+
+class Encoder(nn.Cell):
+    """Embedding, attention, two layers, and logits for each word: what makes axes one and divides them again."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.default_rng(3)
+
+        def weight(*shape):
+            return Parameter(rng.standard_normal(shape).astype(np.float32) * 0.3)
+        self.table, self.qkv, self.out = weight(WORDS, WIDTH), weight(WIDTH, 3 * WIDTH), weight(WIDTH, WIDTH)
+        self.up, self.down, self.norm = weight(WIDTH, 2 * WIDTH), weight(2 * WIDTH, WIDTH), nn.LayerNorm((WIDTH,))
+
+    def construct(self, words):
+        x = ops.gather(self.table, words, 0)
+        batch, length = words.shape
+        query, key, value = [part.reshape(batch, length, 2, WIDTH // 2).swapaxes(1, 2)
+                             for part in ops.split(self.norm(x) @ self.qkv, WIDTH, -1)]
+        mixed = ops.softmax(query @ key.swapaxes(-1, -2) * 0.5, -1) @ value
+        x = x + mixed.swapaxes(1, 2).reshape(batch, length, WIDTH) @ self.out
+        x = x + ops.gelu(x @ self.up) @ self.down
+        logits = x @ self.table.T
+        return ops.cross_entropy(logits.reshape(-1, WORDS), words.reshape(-1), reduction="sum") / 100
+
+
+def words_of(batch, length):
+    return np.random.default_rng(100 * batch + length).integers(0, WORDS, (batch, length)).astype(np.int32)
+
+
+def train_step(net):
+    """A jitted function of words: the loss and the gradients of all weights."""
+    return ms.jit(ms.value_and_grad(net, None, list(net.trainable_params())), fullgraph=True, dynamic=1)
+
+
+def results(step, words):
+    loss, grads = step(Tensor(words))
+    return [loss.asnumpy(), *[grad.asnumpy() for grad in grads]]
+
+
+def counted(step, call):
+    """(what call() gives, {operator: [calls, bytes]} that the rank has sent in it)"""
+    before = {name: list(entry) for name, entry in engine().sent.items()}
+    value = call()
+    sent = {name: [a - b for a, b in zip(entry, before.get(name, (0, 0)))] for name, entry in engine().sent.items()}
+    return value, {name: entry for name, entry in sent.items() if entry[0]}
+
+
+def planned(step, *args):
+    """{operator: [calls, bytes]} that the plan says for a call with these arguments: its functions, at their sizes."""
+    variant, sizes = step.compiled.latest(), {}
+    assert matches(variant.signature, signature_of_call(args, {}, Trees())[0], sizes)
+    return {name: [calls, evaluate(nbytes, sizes)] for name, (calls, nbytes) in variant.compiled.plan.sent.items()}
+
+
+def alone(seed):
+    """What one process computes."""
+    step = train_step(Encoder())
+    return [results(step, words_of(*call)) for call in drawn(seed)]
+
+
+def run_encoder(ranks, seed, words):
+    """On a rank: an Encoder whose batch is placed as `words` says; ([(results, bytes sent, bytes planned)], why each variant was
+    made, the Plan)"""
+    engine().pace = 1e-8, 1e-8                               # computing is dear, so that small programs are split
+    net = Encoder()
+    sharded = ms.shard(net, (Layout((ranks,), ("x",))(*words),))
+    step = ms.jit(ms.value_and_grad(sharded, None, list(net.trainable_params())), fullgraph=True, dynamic=1)
+    found = []
+    for call in drawn(seed):
+        given = words_of(*call)
+        found.append((*counted(step, lambda: results(step, given)), planned(step, Tensor(given))))
+    return found, [variant.reason.text for variant in step.compiled.variants], step.compiled.latest().compiled.plan
+
+
+def check_encoder(ranks, seed, words):
+    """One variant on each rank, and what one process computes; the plans."""
+    plans, wanted = [], alone(seed)
+    for found, reasons, plan in SimWorld(ranks).run(run_encoder, ranks, seed, words):
+        assert len(reasons) == 1, reasons
+        for call, (got, sent, said), want in zip(drawn(seed), found, wanted, strict=True):
+            assert sent == said, call
+            for a, b in zip(got, want, strict=True):
+                np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-6, err_msg=str(call))
+        plans.append(plan)
+    return plans
+
+
+def test_twenty_batches_and_lengths_have_one_program():
+    for plan in check_encoder(2, 0, ("x", "None")):
+        mine, of_all = plan.points
+        assert mine < 0.55 * of_all, plan.report()
+        assert "*s" in plan.html() and "*s" in plan.report()         # bytes are functions of sizes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ranks", "words"), [(3, ("x", "None")), (4, ("x", "None")), (3, ("None", "x"))], ids=str)
+def test_so_have_they_on_more_ranks_and_along_the_length(ranks, words):
+    check_encoder(ranks, 1, words)
+
+
+def layers(x, v, w):
+    return ops.tanh(ops.relu(x @ v) @ w).sum()
+
+
+def arrays(rows, middle=6):
+    rng = np.random.default_rng(rows)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in [(rows, 5), (5, middle), (middle, 4)]]
+
+
+MESHES = {"rows": ((3,), [("x", "None"), None, None]), "columns, rows": ((3,), [None, ("None", "x"), ("x", "None")]),
+          "rows by two axes": ((2, 2), [(("x", "y"), "None"), None, None]),
+          "rows and columns": ((2, 2), [("x", "None"), ("None", "y"), ("y", "None")])}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "rows and columns"))
+                                  for name in sorted(MESHES)])
+def test_uneven_small_and_empty_parts(name):
+    """All sizes are open, those of the weights too; some ranks have no row, or no column."""
+    shape, words = MESHES[name]
+    calls = [(7, 6), (1, 5), (0, 6), (4, 1), (2, 9), (12, 8)]
+    wanted = [ms.value_and_grad(layers, (0, 1, 2))(*map(Tensor, arrays(*call))) for call in calls]
+
+    def run():
+        engine().pace = 1e-8, 1e-8
+        mesh = Layout(shape, ("x", "y")[:len(shape)])
+        sharded = ms.shard(layers, tuple([None if of is None else mesh(*of) for of in words]))
+        step = ms.jit(ms.value_and_grad(sharded, (0, 1, 2)), fullgraph=True, dynamic=1)
+        found = []
+        for call in calls:
+            given = list(map(Tensor, arrays(*call)))
+            (loss, grads), sent = counted(step, lambda: step(*given))
+            found.append(([loss.asnumpy(), *[grad.asnumpy() for grad in grads]], sent, planned(step, *given)))
+        return found, len(step.compiled.variants)
+    for found, variants in SimWorld(int(np.prod(shape))).run(run):
+        assert variants == 1
+        for (got, sent, said), (loss, grads) in zip(found, wanted, strict=True):
+            assert sent == said
+            for a, b in zip(got, (loss, *grads), strict=True):
+                np.testing.assert_allclose(a, b.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_eager_calls_of_a_sharded_function_share_a_program():
+    """From the second size on; the first call's was known."""
+    def run():
+        sharded = ms.shard(layers, (Layout((2,), ("x",))("x", "None"), None, None))
+        values = [[value.asnumpy() for value in (loss, *grads)] for loss, grads in (
+            ms.value_and_grad(sharded, (0, 1))(*map(Tensor, arrays(rows))) for rows in (6, 3, 8, 1, 5))]
+        return values, len(sharded.compiled.variants)
+    for values, variants in SimWorld(2).run(run):
+        assert variants == 2
+        for rows, got in zip((6, 3, 8, 1, 5), values):
+            loss, grads = ms.value_and_grad(layers, (0, 1))(*map(Tensor, arrays(rows)))
+            for a, b in zip(got, (loss, *grads), strict=True):
+                np.testing.assert_allclose(a, b.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_needs_an_element_is_split_where_each_rank_is_known_to_have_one():
+    """A maximum over rows has no value on a rank without rows. Rows of which there are at least as many as ranks may be split."""
+    def run(symbol):
+        engine().pace = 1e-6, 1e-6
+        sharded = ms.shard(lambda x: ops.amax(x * 2, 0), (Layout((2,), ("x",))("x", "None"),))
+        step = ms.jit(sharded, fullgraph=True, input_signature=(Tensor(shape=[symbol, 4], dtype=ms.float32),))
+        found = [step(Tensor(np.arange(4 * rows, dtype=np.float32).reshape(rows, 4))).asnumpy() for rows in (6, 4, 2, 3)]
+        return [value.tolist() for value in found], len(step.compiled.variants), step.compiled.latest().compiled.plan
+    for symbol, names in ((Symbol(min=2), {"all_reduce"}), (None, {"all_gather", "all_to_all"})):
+        for values, variants, plan in SimWorld(2).run(run, symbol):
+            assert variants == 1 and set(plan.sent) == names, plan.report()
+            assert values == [[float(2 * (4 * (rows - 1) + k)) for k in range(4)] for rows in (6, 4, 2, 3)]
+
+
+def test_a_size_that_cannot_be_parted_is_refused_at_the_users_line_before_anything_is_sent():
+    """Collectives that are written by hand: all ranks know the size, so none of them sends, nor runs a kernel."""
+    def run():
+        def halves(x):
+            total = ops.collectives.all_reduce(x * 2)
+            return ops.collectives.reduce_scatter(total)             # the line that is shown
+        step = ms.jit(halves, fullgraph=True, dynamic=1)
+        found = [step(Tensor(np.arange(rows, dtype=np.float32))).shape for rows in (4, 6, 2)]
+        before, text = {name: list(entry) for name, entry in engine().sent.items()}, ""
+        try:
+            step(Tensor(np.arange(5, dtype=np.float32)))
+        except ShapeError as error:
+            text = str(error)
+        return found, len(step.compiled.variants), text, engine().sent == before
+    for shapes, variants, text, nothing_sent in SimWorld(2).run(run):
+        assert shapes == [(2,), (3,), (1,)] and variants == 1 and nothing_sent
+        assert "an axis of 5 cannot be parted evenly between 2 ranks" in text and "the line that is shown" in text
+
+
+PROGRAM = r"""
+import sys
+sys.path[:0] = {folders!r}
+import test_open_sizes as here
+from mindlite.common.ranks import engine
+from mindlite.communication import get_rank, init
+
+if __name__ == "__main__":
+    init()
+    engine().link = None
+    found, reasons, _ = here.run_encoder(2, 2, ("x", "None"))
+    wanted = here.alone(2)
+    for (got, sent, said), want in zip(found, wanted, strict=True):
+        assert sent == said and sum(n for n, _ in sent.values())
+        for a, b in zip(got, want, strict=True):
+            here.np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-6)
+    sys.stdout.write(f"rank {{get_rank()}}: {{len(found)}} calls, {{len(reasons)}} programs\n")
+"""
+
+
+def test_two_processes_have_one_program_for_twenty_sizes(tmp_path):
+    launch.needs_mpi()
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(folders=[os.path.dirname(module) for module in (__file__, launch.__file__)]))
+    status, out, err = launch.mpirun(2, program)
+    assert status == 0, err
+    assert sorted(line for line in out.splitlines() if line.startswith("rank ")) == [
+        f"rank {rank}: {COUNT} calls, 1 programs" for rank in (0, 1)]
