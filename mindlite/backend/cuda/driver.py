@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
+import re
 import threading
 import weakref
 from typing import Any
@@ -35,6 +36,7 @@ OUT_OF_MEMORY, NOT_READY = 2, 600
 FROM_CPU = 100                                              # what machine code asks of `answer` besides: a copy of a replay
 MAJOR, MINOR, PROCESSORS = 75, 76, 16                       # numbers of attributes
 RELEASE_THRESHOLD, RESERVED, MOST_RESERVED = 4, 5, 6        # numbers of a pool's attributes
+LONGEST_NAME = 100                                          # characters of a name in PTX
 LARGEST = 10                                                # storages that an error for memory names
 BLOCKS_OF_A_PROCESSOR = 8                                   # 256 threads each: as many as a multiprocessor holds at a time
 WORK_OF_A_THREAD = 8                                        # operations that are worth a thread
@@ -92,16 +94,16 @@ FUNCTIONS = {
 
 
 class Libcuda:
-    """The driver's own library. addresses: {name of a function: where it is}; image(texts, architecture): what it loads"""
+    """The driver's own library. addresses: {name of a function: where it is}; image(texts, architecture, name): what it loads"""
 
     def __init__(self, library):
         self.library = library
         self.addresses = {name: ctypes.cast(getattr(library, name), _P).value for name in FUNCTIONS}
 
     @staticmethod
-    def image(texts: tuple, architecture: str) -> bytes:
-        """The PTX of a kernel, which the driver assembles. texts: of `code.kernel_text`"""
-        return ptx_cache.ptx_of(texts, architecture).encode() + b"\0"
+    def image(texts: tuple, architecture: str, name: str) -> bytes:
+        """The PTX of a kernel, which the driver assembles. texts: of `code.kernel_text`; name: what profilers call it"""
+        return ptx_cache.ptx_of(texts, architecture).replace(".entry kernel(", f".entry {name}(").encode() + b"\0"
 
     @staticmethod
     def threads(least: int) -> int:
@@ -429,9 +431,10 @@ class Driver:
             record = next(r for r in reversed(self.records) if r.address == address)
             gpu = self.current(index)
             if record.texts not in gpu.modules:
-                image = self.library.image(record.texts, gpu.architecture)
+                name = re.sub(r"\W", "_", f"ml_{record.name}")[:LONGEST_NAME]
+                image = self.library.image(record.texts, gpu.architecture, name)
                 module = self.asked("cuModuleLoadData", _P(), image).value
-                gpu.modules[record.texts] = self.asked("cuModuleGetFunction", _P(), module, b"kernel").value
+                gpu.modules[record.texts] = self.asked("cuModuleGetFunction", _P(), module, name.encode()).value
                 emit("kernel_load", name=record.name, key=gpu.architecture, seconds=0.0)
             return gpu.modules[record.texts]
 

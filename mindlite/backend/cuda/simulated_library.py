@@ -92,10 +92,10 @@ class SimulatedLibrary:
                     return failed.number
         return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)(called)
 
-    def image(self, texts: tuple, architecture: str) -> bytes:
+    def image(self, texts: tuple, architecture: str, name: str) -> bytes:
         """What stands for a kernel: its number."""
         with self.lock:
-            self.images.append(texts)
+            self.images.append((texts, name.encode()))
             return b"%d\0" % len(self.images)
 
     @staticmethod
@@ -368,8 +368,11 @@ class SimulatedLibrary:
         _write(out, ctypes.c_void_p, number)
 
     def cuModuleGetFunction(self, out, module, name):
+        texts, called = self.images[module - 1]
+        if ctypes.string_at(name) != called:
+            return INVALID
         if module not in self.kernels:
-            self.kernels[module] = Simulated(self.images[module - 1])
+            self.kernels[module] = Simulated(texts)
         _write(out, ctypes.c_void_p, module)
 
     def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, params, extra):
