@@ -111,6 +111,22 @@ def test_sentencepiece_models_are_trained_and_used(tmp_path):
     assert ids.dtype == np.int32 and len(ids) == len(pieces)
 
 
+def test_trained_models_have_mindspore_s_pieces():
+    sentencepiece = pytest.importorskip("sentencepiece")
+    lines = [f"a network {verb} {noun} from {whose} data" for verb in ("learns", "reads", "keeps", "forgets")
+             for noun in ("words", "weights", "gradients", "images") for whose in ("its", "their", "much", "little")]
+    rows = ds.NumpySlicesDataset(lines, ["text"], shuffle=False)
+
+    def pieces(kind):
+        vocab = text.SentencePieceVocab.from_dataset(rows, ["text"], 40, 1.0, kind, {})
+        tokenizer = text.SentencePieceTokenizer(vocab, text.SPieceTokenizerOutType.STRING)
+        return " ".join(tokenizer(np.array("a gradient learns much data from images"))).split()
+    # what MindSpore 2.10 gives; it has the trainer of SentencePiece 0.1.98, and later ones learn other pieces of this kind
+    assert pieces(text.SentencePieceModel.BPE) == "▁a ▁ g r a d i e n t ▁ l e a r n s ▁ m u c h ▁data ▁from ▁ i m a g e s".split()
+    if sentencepiece.__version__ == "0.1.98":
+        assert pieces(text.SentencePieceModel.UNIGRAM) == "▁ a ▁ g r ad i e n t ▁learns ▁ m u c h ▁data ▁from ▁i m a ge s".split()
+
+
 def test_lines_are_read_by_number(tmp_path):
     path = tmp_path / "rows.txt"
     path.write_bytes("first\r\nзвук\n\nlast".encode())
