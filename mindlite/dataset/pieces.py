@@ -5,7 +5,7 @@ import enum
 import io
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 import numpy as np
 
@@ -58,6 +58,14 @@ def texts(data: Any, name: str) -> np.ndarray:
     return array if array.dtype.kind == "U" else np.char.decode(array, "utf-8")
 
 
+def lines_of(path: str) -> Iterator[str]:
+    """The lines of a file of UTF-8, without their ends. Only "\\n" and "\\r\\n" end a line: other characters that Unicode takes for
+    ends of lines may be tokens."""
+    with open(path, encoding="utf-8", newline="\n") as stream:
+        for line in stream:
+            yield line.removesuffix("\n").removesuffix("\r")
+
+
 def tokens_of(spans: Iterable[tuple[str, int]], with_offsets: bool, starts: str | None = None) -> Any:
     """An array of tokens, with offsets (tokens, starts, ends). spans : (token, byte where it begins)"""
     found = list(spans)
@@ -100,7 +108,7 @@ class SentencePieceVocab:
         for path in file_path:
             if not Path(path).is_file():
                 raise ValueRangeError(f"The file {path} does not exist or permission denied!")
-        lines = (line for path in file_path for line in Path(path).read_text(encoding="utf-8").splitlines())
+        lines = (line for path in file_path for line in lines_of(path))
         return cls._trained(lines, vocab_size, character_coverage, model_type, params)
 
     @classmethod
@@ -166,7 +174,7 @@ class JiebaTokenizer(Operation):
     def add_dict(self, user_dict: Any) -> None:
         """Add the words of a dict {word: frequency} or of a file with a word and its frequency a line."""
         if isinstance(user_dict, str):
-            pairs = [line.split() for line in Path(user_dict).read_text(encoding="utf-8").splitlines() if line.strip()]
+            pairs = [line.split() for line in lines_of(user_dict) if line.strip()]
             user_dict = {pair[0]: int(pair[1]) if len(pair) > 1 else None for pair in pairs}
         for word, freq in kind_of(dict)(user_dict, "user_dict").items():
             self.add_word(word, freq)

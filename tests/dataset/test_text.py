@@ -100,6 +100,43 @@ def test_operations_refuse_bad_arguments_and_data(call, error):
         call()
 
 
+def test_one_token_or_number_gives_one_whatever_holds_it():
+    assert VOCAB.tokens_to_ids(["a", "x"]) == VOCAB.tokens_to_ids(np.array([b"a", b"x"])) == [1, -1]
+    assert VOCAB.ids_to_tokens([1, 9]) == VOCAB.ids_to_tokens(np.array([1, 9])) == ["a", ""]
+    assert all(VOCAB.tokens_to_ids(one) == 1 for one in ("a", ["a"], np.array("a"), np.array(["a"]), np.str_("a")))
+    assert all(VOCAB.ids_to_tokens(one) == "a" for one in (1, [1], np.array(1), np.array([1])))
+    assert text.Vocab.from_dict({"colour": 1, "color": 1}).ids_to_tokens(1) == "colour"
+    for bad in (True, [True], 1.0, [1, 1.5], "a", None, np.array([[1, 2], [2, 1]]), np.array([1.5])):
+        with pytest.raises(TypeError, match="Argument ids"):
+            VOCAB.ids_to_tokens(bad)
+    for bad in (1, [1, "a"], b"a", None, np.array([["a", "b"]])):
+        with pytest.raises(TypeError, match="Argument tokens"):
+            VOCAB.tokens_to_ids(bad)
+    with pytest.raises(ValueError, match=r"ids\[0\] is not within"):
+        VOCAB.ids_to_tokens([-1])
+
+
+def test_a_vocabulary_without_tokens_is_refused():
+    empty = text.Vocab()
+    for use in (empty.vocab, lambda: empty.ids_to_tokens(1), lambda: empty.tokens_to_ids("a"), lambda: text.Lookup(empty)):
+        with pytest.raises(RuntimeError, match="has not built yet"):
+            use()
+
+
+def test_each_line_of_a_file_is_a_token_and_only_line_feeds_end_it(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_bytes("a,1\r\n\nb\u2028c\x0b\nd\x85".encode())
+    assert text.Vocab.from_file(str(path)).vocab() == {"a,1": 0, "": 1, "b\u2028c\x0b": 2, "d\x85": 3}
+    path.write_text("a,1\nb\na,2\n")
+    with pytest.raises(RuntimeError, match="duplicate word: a"):
+        text.Vocab.from_file(str(path), ",")
+    with pytest.raises(TypeError, match="special_tokens"):
+        text.Vocab.from_file(str(path), ",", None, "<pad>")
+    for size in (0, -1):
+        with pytest.raises(ValueError, match="vocab_size must be greater than 0"):
+            text.Vocab.from_file(str(path), vocab_size=size)
+
+
 def test_sentencepiece_models_are_trained_and_used(tmp_path):
     pytest.importorskip("sentencepiece")
     (tmp_path / "t.txt").write_text("\n".join(f"the cat number {k} sat on the mat" for k in range(200)))
