@@ -28,7 +28,7 @@ class _Settings:
     seed = DEFAULT_SEED
     debug_hooks: list = []
     num_parallel_workers = min(8, os.cpu_count() or 1)
-    workers_are_chosen = False           # True once a program has set num_parallel_workers
+    workers_asked: int | None = None     # what a program has set, also above the number of cores
     prefetch_size = 16
     monitor_sampling_interval = 1000
     callback_timeout = 60
@@ -108,7 +108,7 @@ def get_seed() -> int:
 
 def set_num_parallel_workers(num: int) -> None:
     """The number of worker processes of operations that name none. raises : ArgumentError, ValueRangeError"""
-    settings.num_parallel_workers, settings.workers_are_chosen = workers(num), True
+    settings.num_parallel_workers, settings.workers_asked = workers(num), num
 
 
 def get_num_parallel_workers() -> int:

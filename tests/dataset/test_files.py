@@ -3,6 +3,7 @@ import gzip
 import io
 import json
 import struct
+import warnings
 import wave
 
 import numpy as np
@@ -235,7 +236,7 @@ SOURCES = {                              # name: (folder -> arguments, number of
     "CoNLL2000Dataset": (lambda f: (_files(f, train_dot_txt="He PRP B\nran VBD I\n\nOk UH B\n"), "train"), 2, "UUU"),
     "UDPOSDataset": (lambda f: (_files(f, **{"en-ud-tag_dot_v2_dot_train_dot_txt": "He\tPRON\tPRP\n\n"}), "train"), 1, "UUU"),
     "SQuADDataset": (_squad, 2, "UUUu"),
-    "CLUEDataset": (lambda f: (write(f / "a.json", '{"sentence1": "a", "sentence2": "b", "label": "0"}\n'),), 1, "UUU"),
+    "CLUEDataset": (lambda f: (write(f / "a.json", '{"id": 7, "sentence1": "a", "sentence2": "b"}\n'), "AFQMC", "test"), 1, "uUU"),
     "Multi30kDataset": (lambda f: (_files(f, training__train_dot_en="a\nb\n", training__train_dot_de="c\nd\n"), "train"),
     2, "UU"),
     "IWSLT2016Dataset": (lambda f: (_tagged(f), "train"), 1, "UU"),
@@ -455,9 +456,31 @@ def test_text_is_shuffled_by_default_by_files_or_not_at_all(tmp_path, monkeypatc
     assert mixed != plain and sorted(mixed) == plain
     by_file = [row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=ds.Shuffle.FILES))]
     assert sorted(by_file) == plain and all(by_file[k][1:] == str(k % 10) for k in range(30))
-    parts = [[row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=False, num_shards=4, shard_id=k))]
+    parts = [[row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), None, 1, False, num_shards=4, shard_id=k))]
              for k in range(4)]
     assert sum(parts, []) == plain + plain[:2], "equal shards: the last one begins again"
+
+
+@pytest.mark.parametrize("by_argument", [True, False])
+def test_text_that_is_not_shuffled_has_mindspore_s_order_for_the_workers_that_are_asked_for(tmp_path, monkeypatch, by_argument):
+    for name, count in (("a", 4), ("b", 3), ("c", 3)):
+        write(tmp_path / f"{name}.txt", "".join(f"{name}{k + 1}\n" for k in range(count)))
+
+    def read(workers, **options):
+        if by_argument:
+            options["num_parallel_workers"] = workers
+        else:
+            monkeypatch.setattr(ds.config.settings, "num_parallel_workers", 1)
+            monkeypatch.setattr(ds.config.settings, "workers_asked", workers)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")                  # more workers than cores
+            return " ".join(row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=False, **options)))
+    assert read(1) == "a1 a2 a3 a4 b1 b2 b3 c1 c2 c3"        # what MindSpore 2.10 gives
+    assert read(2) == "a1 b1 a2 b2 a3 b3 a4 c1 c2 c3"
+    assert read(3) == read(None) == "a1 b1 c1 a2 b2 c2 a3 b3 c3 a4"
+    assert [read(1, num_shards=2, shard_id=k) for k in (0, 1)] == ["a1 a2 a3 a4 b1", "b2 b3 c1 c2 c3"]
+    assert [read(2, num_shards=2, shard_id=k) for k in (0, 1)] == ["a1 b1 a2 a3 a4", "b2 c1 b3 c2 c3"]
+    assert read(1, num_samples=5) == "a1 a2 a3 a4 b1" and read(2, num_samples=5) == "a1 b1 a2 b2 a3"
 
 
 def test_a_question_without_an_answer_has_an_empty_one(tmp_path):
@@ -532,7 +555,9 @@ def test_shards_of_records_are_files_or_equally_many_rows(tmp_path):
         dataset = ds.TFRecordDataset(paths, None, ["i"], shuffle=False, num_shards=2, shard_id=k, **options)
         return [row[0][0] for row in rows(dataset)]
     assert [shard(0), shard(1)] == [[0, 1, 2], [10, 11]]
-    assert [shard(0, shard_equal_rows=True), shard(1, shard_equal_rows=True)] == [[0, 1, 2], [10, 11, 0]]
+    for workers, last in ((1, [10, 11, 0]), (2, [10, 0, 11])):                                   # what MindSpore 2.10 gives
+        options = {"shard_equal_rows": True, "num_parallel_workers": workers}
+        assert [shard(0, **options), shard(1, **options)] == [[0, 1, 2], last]
 
 
 def test_compressed_records_are_read(tmp_path):

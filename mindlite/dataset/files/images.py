@@ -143,11 +143,11 @@ def Cifar100Dataset(dataset_dir, usage=None):
                    files=files)
 
 
-@source("image", "label", usage=USAGE)
+@source("image", "label", usage=USAGE, text=True)
 def USPSDataset(dataset_dir, usage=None):
     """USPS (Hull 1994) in LIBSVM's text format, also compressed by bzip2: image uint8 [16, 16, 1], label uint32."""
-    rows, files = [], []
-    for word in {"train": ["usps"], "test": ["usps.t"]}.get(usage or "all", ["usps", "usps.t"]):
+    rows, files, groups = [], [], []
+    for group, word in enumerate({"train": ["usps"], "test": ["usps.t"]}.get(usage or "all", ["usps", "usps.t"])):
         path = present(folder(dataset_dir), [word, word + ".bz2"])[0]
         with (bz2.open(path, "rt") if path.endswith("bz2") else open(path, encoding="ascii")) as stream:
             for number, line in enumerate(stream):
@@ -161,7 +161,8 @@ def USPSDataset(dataset_dir, usage=None):
                     raise BadFileError(f"{path}: line {number + 1} has {len(values)} values, not 256")
                 rows.append((((values + 1) / 2 * 255).astype(np.uint8).reshape(16, 16, 1), uint32(label)))
                 files.append(path)
-    return rows_of(rows, files=files)
+                groups.append(group)
+    return rows_of(rows, groups=groups, files=files)
 
 
 @source("image", "label")

@@ -17,7 +17,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
-from ..config import MOST_WORKERS, whole_number, workers
+from ..config import MOST_WORKERS, settings, whole_number, workers
 from ..operation import flag
 from ..pipeline import Run
 from ..samplers import BuiltinSampler, Shuffle, select_sampler
@@ -57,24 +57,52 @@ def rows_of(rows: Sequence[Sequence], columns: Sequence[str] | None = None, grou
     return Samples(len(rows), rows.__getitem__, columns, groups=groups, files=files)
 
 
+def in_turn(groups: np.ndarray, readers: int | None) -> np.ndarray:
+    """The places of rows in the order of MindSpore's text sources: reader k of `readers` reads the files k, k + readers, .., and
+    the readers give a row each in turn. groups : the file of each row;  readers : None for one a file"""
+    if not groups.size:
+        return np.arange(0)
+    files = np.cumsum(np.diff(groups, prepend=groups[0]) != 0)
+    reader = files % readers if readers else files
+    order = np.argsort(reader, kind="stable")
+    starts = np.searchsorted(reader[order], reader[order])
+    turn = np.empty_like(order)
+    turn[order] = np.arange(groups.size) - starts
+    return np.lexsort((reader, turn))
+
+
+class InTurn(BuiltinSampler):
+    """All samples, one of each reader in turn: see `in_turn`."""
+
+    def __init__(self, groups: Sequence[int], readers: int | None, num_samples: int | None) -> None:
+        super().__init__(num_samples)
+        self.groups, self.readers = np.asarray(groups), readers
+
+    def choose(self, size, numbers, labels=None):
+        return in_turn(self.groups, self.readers)
+
+
 class ShardOfRows(BuiltinSampler):
     """One of num_shards equal blocks of rows, as MindSpore splits text: the last ones begin again with the first rows.
 
-    groups : the file of each row: shards are every n-th file, unless they must be `equal`
+    groups : the file of each row;  by_file : shards are every n-th file
+    readers: see `in_turn`
     """
 
-    def __init__(self, num_shards: int, shard_id: int, shuffle: bool, num_samples: int | None, equal: bool = False,
-                 groups: Sequence[int] | None = None) -> None:
+    def __init__(self, num_shards: int, shard_id: int, shuffle: bool, num_samples: int | None, by_file: bool = False,
+                 groups: Sequence[int] | None = None, readers: int | None = None) -> None:
         super().__init__(num_samples)
-        self.num_shards, self.shard_id, self.shuffle, self.equal = num_shards, shard_id, shuffle, equal
-        self.groups = None if groups is None else np.asarray(groups)
+        self.num_shards, self.shard_id, self.shuffle, self.by_file = num_shards, shard_id, shuffle, by_file
+        self.groups, self.readers = None if groups is None else np.asarray(groups), readers
 
     def choose(self, size, numbers, labels=None):
         each = -(-size // self.num_shards)
         block = np.arange(self.shard_id * each, (self.shard_id + 1) * each) % max(size, 1)
-        if self.groups is not None and not self.equal:
+        if self.by_file and self.groups is not None:
             block = np.flatnonzero(self.groups % self.num_shards == self.shard_id)
-        return numbers.permutation(block) if self.shuffle else block
+        if self.shuffle:
+            return numbers.permutation(block)
+        return block if self.groups is None else block[in_turn(self.groups[block], self.readers)]
 
     def is_shuffled(self):
         return self.shuffle
@@ -139,18 +167,6 @@ class FileSource(Source):
             raise BadFileError(f"Invalid data, {self.label()} API can't read the data file (interface mismatch or no data "
                                f"found).", location=self.made_at)
         return super()._chosen(run, epoch)
-
-
-class Interleaved(BuiltinSampler):
-    """All samples, one of each file in turn, as MindSpore reads several files of text. groups : the file of each sample"""
-
-    def __init__(self, groups: Sequence[int], num_samples: int | None) -> None:
-        super().__init__(num_samples)
-        self.groups = np.asarray(groups)
-
-    def choose(self, size, numbers, labels=None):
-        starts = np.searchsorted(self.groups, np.arange(int(self.groups.max()) + 1 if size else 0))
-        return np.lexsort((self.groups, np.arange(size) - starts[self.groups]))
 
 
 _COMMON = ("num_samples", "num_parallel_workers", "shuffle", "sampler", "num_shards", "shard_id", "cache")
@@ -233,14 +249,14 @@ def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
         raise ArgumentError("shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.GLOBAL' or 'Shuffle.FILES'.")
     chosen = select_sampler(count, None, shuffle, shards, shard)
+    readers = given["num_parallel_workers"] or settings.workers_asked
     if shards is not None:
-        equal = bool(given.get("shard_equal_rows"))
-        by_file = found.groups if "shard_equal_rows" in given and not equal else None
-        return ShardOfRows(shards, shard, shuffle not in (False, Shuffle.FALSE, Shuffle.FILES), count, equal, by_file)
+        by_file = "shard_equal_rows" in given and not given["shard_equal_rows"]
+        return ShardOfRows(shards, shard, shuffle not in (False, Shuffle.FALSE, Shuffle.FILES), count, by_file, found.groups, readers)
     if shuffle == Shuffle.FILES and found.groups is not None:
         return FileOrder(found.groups, count)
     if shuffle in (False, Shuffle.FALSE) and found.groups is not None:
-        return Interleaved(found.groups, count)
+        return InTurn(found.groups, readers, count)
     return chosen
 
 

@@ -277,7 +277,8 @@ _CLUE = {                                # task: usage: {column: path in the JSO
 
 @source("label", usage=("train", "test", "eval"), text=True, task=tuple(_CLUE))
 def CLUEDataset(dataset_files, task="AFQMC", usage="train"):
-    """CLUE (Xu et al. 2020), JSON lines. task : AFQMC, TNEWS, IFLYTEK, CMNLI, WSC or CSL, whose fields are the columns"""
+    """CLUE (Xu et al. 2020), JSON lines. task : AFQMC, TNEWS, IFLYTEK, CMNLI, WSC or CSL, whose fields are the columns; whole numbers
+    are uint32"""
     fields = _CLUE[task]["test" if usage == "test" else "train"].split()
     columns = sorted({(f.rpartition("/")[2]): f for f in fields}.items())
 
@@ -292,9 +293,9 @@ def CLUEDataset(dataset_files, task="AFQMC", usage="train"):
                     value = entry
                     for key in part.split("/"):
                         value = value[key]
-                    row.append(np.array(value))
+                    row.append(np.array(value, np.uint32 if type(value) is int else None))
                 rows.append(tuple(row))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, OverflowError) as error:
                 raise BadFileError(f"{path}: line {number + 1} is no entry of {task}: {error!r}") from None
         return rows
     return grouped(matching(dataset_files), rows_in, [name for name, _ in columns])
