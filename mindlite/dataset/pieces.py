@@ -59,8 +59,10 @@ def texts(data: Any, name: str) -> np.ndarray:
 
 
 def lines_of(path: str) -> Iterator[str]:
-    """The lines of a file of UTF-8, without their ends. Only "\\n" and "\\r\\n" end a line: other characters that Unicode takes for
-    ends of lines may be tokens."""
+    """The lines of a file of UTF-8, without their ends.
+
+    Only "\\n" and "\\r\\n" end a line: other characters that Unicode takes for ends of lines may be tokens.
+    """
     with open(path, encoding="utf-8", newline="\n") as stream:
         for line in stream:
             yield line.removesuffix("\n").removesuffix("\r")

@@ -118,27 +118,37 @@ def Mask(data, /, operator, constant, dtype=np.dtype(bool)):
 
 
 class Slice(Operation):
-    """A part of the data. slices : for each axis an int, a list of ints, a slice, None or ... (all of it)"""
+    """A part of the data. slices : for each axis an int, a list of ints, a slice; None, ... or True for all of it
+
+    raises : ArgumentError; DataError for an index outside of the axis, and for nothing to take ([] or False)
+    """
 
     def __init__(self, *slices: Any) -> None:
         for one in slices:
-            if not isinstance(one, (int, list, slice, type(None), type(...))) or isinstance(one, bool):
-                raise ArgumentError(f"Argument slices with value {one} is not of type [int, list, slice, None, Ellipsis]")
+            kind_of(int, list, slice, bool, type(...), type(None))(one, "slice")
+            for k, index in enumerate(one if isinstance(one, list) else ()):
+                kind_of(int)(index, f"slice[{k}]")
+            if isinstance(one, slice) and one.step == 0:
+                raise DataError("Slice: Wrong slice object: its step is 0.")
+            if one is False or one == []:
+                raise DataError("Slice: Both indices and slices can not be empty.")
         self.slices = slices
 
     def __call__(self, data: Any) -> Any:
         data = np.asarray(data)
         if len(self.slices) > data.ndim:
-            raise DataError(f"Slice: the number of slices, {len(self.slices)}, is larger than the rank of the data, {data.ndim}")
+            raise DataError("Slice: Invalid shape, should be greater than slices index.",
+                            note=f"{len(self.slices)} slices of {data.ndim} axes")
         for axis, one in enumerate(self.slices):
-            if one is None or one is ...:
+            if one is None or one is ... or one is True:
                 continue
             if isinstance(one, slice):
                 data = data[(slice(None),) * axis + (one,)]
                 continue
-            chosen = np.atleast_1d(one)
-            if len(chosen) and not (-data.shape[axis] <= chosen.min() and chosen.max() < data.shape[axis]):
-                raise DataError(f"Slice: index {one} is out of bounds of axis {axis} with size {data.shape[axis]}")
+            chosen, size = np.atleast_1d(one), data.shape[axis]
+            outside = chosen[(chosen < -size) | (chosen >= size)]
+            if outside.size:
+                raise DataError(f"Slice: Index {outside[0]} is out of bounds.", note=f"axis {axis} has {size} elements")
             data = data.take(chosen, axis, mode="wrap")
         return data
 

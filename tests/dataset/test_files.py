@@ -236,7 +236,7 @@ SOURCES = {                              # name: (folder -> arguments, number of
     "CoNLL2000Dataset": (lambda f: (_files(f, train_dot_txt="He PRP B\nran VBD I\n\nOk UH B\n"), "train"), 2, "UUU"),
     "UDPOSDataset": (lambda f: (_files(f, **{"en-ud-tag_dot_v2_dot_train_dot_txt": "He\tPRON\tPRP\n\n"}), "train"), 1, "UUU"),
     "SQuADDataset": (_squad, 2, "UUUu"),
-    "CLUEDataset": (lambda f: (write(f / "a.json", '{"id": 7, "sentence1": "a", "sentence2": "b"}\n'), "AFQMC", "test"), 1, "uUU"),
+    "CLUEDataset": (lambda f: (write(f / "a.json", '{"id": 7, "sentence1": "a", "sentence2": "b"}'), "AFQMC", "test"), 1, "uUU"),
     "Multi30kDataset": (lambda f: (_files(f, training__train_dot_en="a\nb\n", training__train_dot_de="c\nd\n"), "train"),
     2, "UU"),
     "IWSLT2016Dataset": (lambda f: (_tagged(f), "train"), 1, "UU"),

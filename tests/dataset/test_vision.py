@@ -455,6 +455,7 @@ def test_transforms_of_arrays():
     assert t.Mask(t.Relational.GT, 2.7, bool)(np.array([2, 3])).tolist() == [False, True], "2.7 is 2 beside ints"
     assert t.Mask(t.Relational.GE, 2, np.int32)(np.array([1, 2])).tolist() == [0, 1]
     assert t.Slice([0, 2])(np.array([1, 2, 3])).tolist() == [1, 3] and t.Slice(0, ...)(np.eye(2)).tolist() == [[1, 0]]
+    assert t.Slice(True, -1)(np.array([[1, 2], [3, 4]])).tolist() == [[2], [4]]
     assert [v.tolist() for v in t.Unique()(np.array([[3, 1], [3, 2]]))] == [[1, 2, 3], [2, 0, 2, 1], [1, 1, 2]]
     assert [v.tolist() for v in t.Duplicate()(np.array([1]))] == [[1], [1]]
     assert t.Compose([lambda a, b: (a + b, a), lambda a, b: a * b])(2, 3) == 10
@@ -472,6 +473,10 @@ def test_transforms_of_arrays():
     (lambda: transforms.Concatenate(0, [1]), TypeError), (lambda: transforms.RandomApply([3]), TypeError),
     (lambda: transforms.Mask(transforms.Relational.EQ, "a")(np.array([1])), RuntimeError),
     (lambda: transforms.PadEnd(["2"]), TypeError), (lambda: transforms.PadEnd(3), TypeError),
+    (lambda: transforms.Slice([True]), TypeError), (lambda: transforms.Slice([1.5]), TypeError),
+    (lambda: transforms.Slice([]), RuntimeError), (lambda: transforms.Slice(False), RuntimeError),
+    (lambda: transforms.Slice(slice(1, 4, 0)), RuntimeError), (lambda: transforms.Slice([0, -2])(np.array([1])), RuntimeError),
+    (lambda: transforms.Slice(0, 0)(np.array([1])), RuntimeError),
 ])
 def test_transforms_refuse_bad_arguments_and_data(call, error):
     with pytest.raises(error):

@@ -113,7 +113,7 @@ def QMnistDataset(dataset_dir, usage=None, compat=True):
 def _cifar(directory: str, names: list[str], label_bytes: int, what: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """(images, labels, the file of each)"""
     images, labels, files = [], [], []                       # type: ignore[var-annotated]
-    for path in present(directory, names):
+    for path in present(directory, names, "cifar(.bin)"):
         data = raw(path)
         if not len(data) or len(data) % (3072 + label_bytes):
             raise BadFileError(f"Invalid {what} file, failed to read data from: {path}, re-download dataset(make sure it is "

@@ -252,7 +252,8 @@ def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
     readers = given["num_parallel_workers"] or settings.workers_asked
     if shards is not None:
         by_file = "shard_equal_rows" in given and not given["shard_equal_rows"]
-        return ShardOfRows(shards, shard, shuffle not in (False, Shuffle.FALSE, Shuffle.FILES), count, by_file, found.groups, readers)
+        mixed = shuffle not in (False, Shuffle.FALSE, Shuffle.FILES)
+        return ShardOfRows(shards, shard, mixed, count, by_file, found.groups, readers)
     if shuffle == Shuffle.FILES and found.groups is not None:
         return FileOrder(found.groups, count)
     if shuffle in (False, Shuffle.FALSE) and found.groups is not None:
@@ -299,12 +300,12 @@ def matching(patterns: Any) -> list[str]:
     return found
 
 
-def present(directory: str, names: Sequence[str]) -> list[str]:
-    """Those of the files that exist in the folder, as paths; an error if none does."""
+def present(directory: str, names: Sequence[str], what: str = "") -> list[str]:
+    """Those of the files that exist in the folder, as paths; an error if none does. what : how the error calls them"""
     found = [os.path.join(directory, name) for name in names if os.path.isfile(os.path.join(directory, name))]
     if not found:
-        raise BadFileError(f"none of {', '.join(names)} is in {directory}: the files are missing (does not exist or permission "
-                           f"denied!)")
+        raise BadFileError(f"none of {', '.join(names)} is in {directory}: the {what + ' ' if what else ''}files are missing "
+                           f"(does not exist or permission denied!)")
     return found
 
 

@@ -277,8 +277,10 @@ _CLUE = {                                # task: usage: {column: path in the JSO
 
 @source("label", usage=("train", "test", "eval"), text=True, task=tuple(_CLUE))
 def CLUEDataset(dataset_files, task="AFQMC", usage="train"):
-    """CLUE (Xu et al. 2020), JSON lines. task : AFQMC, TNEWS, IFLYTEK, CMNLI, WSC or CSL, whose fields are the columns; whole numbers
-    are uint32"""
+    """CLUE (Xu et al. 2020), JSON lines.
+
+    task : AFQMC, TNEWS, IFLYTEK, CMNLI, WSC or CSL, whose fields are the columns; whole numbers are uint32
+    """
     fields = _CLUE[task]["test" if usage == "test" else "train"].split()
     columns = sorted({(f.rpartition("/")[2]): f for f in fields}.items())
 
