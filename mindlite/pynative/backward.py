@@ -15,7 +15,6 @@ How a tape was walked stands on it (`Tape.walk`), for `explain`.
 """
 import time
 from collections import OrderedDict
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from ..common.errors import InternalError, MindliteError, Stage, user_location
 from ..common.events import emit, is_heard
 from ..common.locks import new_lock
 from ..common.recent import Recent
+from ..common.storage import elsewhere
 from ..common.tensor import Tensor
 from ..common.threads import here
 from ..mindir.abstract import AbstractScalar, AbstractTensor
@@ -37,7 +37,7 @@ from ..mindir.inline import inline, symbols_used
 from ..ops.creation import of_type
 from ..ops.define import quietly
 from ..optim import optimise
-from .beside import compile_beside
+from .beside import compile_beside, pays
 from .finite import apply_checked, is_watching
 from .hooks import through
 from .interpreter import apply
@@ -58,7 +58,6 @@ CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
 LARGE = 1 << 12                                  # elements of a sum that is worth a look at who owns it
-PAYS = 1.0                                       # compile once walking has taken this share of what compiling will take
 _lock = new_lock()
 
 
@@ -80,19 +79,22 @@ def gradients(tape, seeds, wrt, last=False):
 
 
 def _gradients(tape, seeds, wrt, last):
-    traced = None
-    if not is_watching() and all(number in wrt for number in tape.hooks):      # those of `wrt` are called behind this
+    traced = found = None
+    if not is_watching() and all([number in wrt for number in tape.hooks]):    # those of `wrt` are called behind this
         traced = trace_tape(tape, tuple([number for number, _ in seeds]))
         if traced is not None:
-            use = _structures.use((traced[0], *_asked(seeds, wrt)))
-            if use is not None:
+            found = _structures.use((traced[0], *_asked(seeds, wrt)))
+            if type(found) is Use:
                 emit("backward_flow_reuse")
                 tape.walk = REUSED
-                return run_flow(use, traced[1], seeds)
+                return run_flow(found, traced[1], seeds)
     live = live_entries(tape, [number for number, _ in seeds])
     if not live:
         tape.walk = NOTHING
         return list(map(Cotangents(seeds).get, wrt))
+    if found is not None and not tape.hooks:                 # all its entries are graphs
+        tape.walk, gradients_found = of_plain(live, seeds, wrt, last, traced)
+        return gradients_found
     in_python = sum(entry.backward.in_python or entry.backward.opaque for entry in live)
     of_all_sizes = sum(not entry.backward.in_python and entry.backward.open for entry in live)
     hooked = sum(bool(tape.hooks.get(number)) for entry in live for number in entry.outputs)
@@ -108,6 +110,7 @@ def _gradients(tape, seeds, wrt, last):
 
 def of_plain(live, seeds, wrt, last=False, traced=None):
     """(how, the gradients) by entries that are graphs, with no hooks between them. traced: what `trace_tape` gave for them"""
+    start = time.thread_time()
     key, saved = structure(live) if traced is None else traced
     if _is_single_flow(live) or live[0].backward.open:
         how, use, kind = OF_ITS_OWN, None, None
@@ -116,7 +119,6 @@ def of_plain(live, seeds, wrt, last=False, traced=None):
     if use is not None:
         return how, run_flow(use, saved, seeds)
     saved.clear()                                    # whoever holds the list: what was saved is let go as the walk passes it
-    start = time.thread_time()
     found = one_by_one(live, seeds, wrt, last)
     if kind is not None:
         with _lock:
@@ -277,6 +279,14 @@ class Flow:
         self.operation, self.flows_to, self.symbols = operation, flows_to, symbols
 
 
+class Walked:
+    """A structure that was walked. backwards: those of it, whose addresses stand in its key"""
+    __slots__ = ("kind", "sizes", "backwards")
+
+    def __init__(self, kind, sizes, live):
+        self.kind, self.sizes, self.backwards = kind, sizes, [entry.backward for entry in live]
+
+
 class Use:
     """A Flow for the sizes of one structure. numbers: what the Flow takes behind the cotangents; backwards: those of the
     structure, whose addresses stand in its key"""
@@ -294,15 +304,13 @@ class Kind:
     seconds : what walks have taken since the last Flow was ordered       order : (the pattern, the Order of its Flow) or None
     """
     __slots__ = ("seconds", "order", "visits")
-    of_a_node: ClassVar[float] = 5e-3                        # seconds of compiling, by what was compiled last
 
     def __init__(self):
         self.seconds, self.order, self.visits = 0.0, None, Visits()
 
     def pays(self, live):
-        """True once a Flow is worth its compilation (Karlin et al. 1988); at the second visit where only counts decide."""
-        return config.repeatable or not config.compile_beside or (
-            self.seconds >= PAYS * Kind.of_a_node * sum([entry.backward.nodes for entry in live]))
+        """True once a Flow is worth its compilation; at the second visit where only counts decide."""
+        return config.repeatable or not config.compile_beside or pays(self.seconds, nodes_of(live))
 
     def considered(self, sizes, live, make):
         """(how structures of these sizes run, their Use or None). make: pattern -> Recipe, to order what is worth it"""
@@ -313,7 +321,7 @@ class Kind:
             if env is not None or len(self.visits.made) >= MOST_FLOWS or not self.pays(live):
                 return SELDOM, None
             pattern = tuple(sizes) if config.repeatable else self.visits.pattern()
-            self.order, self.seconds = (pattern, compile_beside(make(pattern).compile)), 0.0
+            self.order, self.seconds = (pattern, compile_beside(make(pattern).compile, nodes_of(live))), 0.0
         pattern, order = self.order
         if not order.is_ready:
             return ORDERED, None
@@ -327,8 +335,13 @@ class Kind:
         return (SELDOM, None) if env is None else (BUILT, Use(flow, env, live))
 
 
+def nodes_of(live):
+    """How many nodes the backward graphs of these entries have."""
+    return sum([entry.backward.nodes for entry in live])
+
+
 class Structures(OrderedDict):
-    """{key: the Use of a structure, None of one that was walked}, MAX_STRUCTURES of them; kinds: {key without sizes: Kind}"""
+    """{key: the Use of a structure, or how it was Walked}, MAX_STRUCTURES of them; kinds: {key without sizes: Kind}"""
 
     def __init__(self):
         super().__init__()
@@ -340,7 +353,7 @@ class Structures(OrderedDict):
         self.kinds.clear()
 
     def use(self, key):
-        """The Use of a structure, which becomes the latest, or None."""
+        """What is known of a structure, which becomes the latest, or None."""
         with _lock:
             found = self.get(key)
             if found is not None:
@@ -375,30 +388,39 @@ def flow_of(key, live, seeds, wrt, saved):
     """(how it will run, its Use or None: it is walked; its Kind, None where the walk does not count)."""
     if is_watching():
         return CHECKED, None, None
-    if any([isinstance(value, Tensor) and value.placement is not None for value in (*saved, *[c for _, c in seeds])]):
+    if elsewhere.sharded and any([isinstance(value, Tensor) and value.placement is not None
+                                  for value in (*saved, *[c for _, c in seeds])]):
         return PARTS, None, None                             # ranks would change to a Flow at different times
-    use = _structures.use(key)
-    if use is not None:
+    known = _structures.use(key)
+    if type(known) is Use:
         emit("backward_flow_reuse")
-        return REUSED, use, None
-    sizes, kinds = sizes_of(live, seeds), _structures.kinds
+        return REUSED, known, None
     with _lock:
-        is_first = key not in _structures
-        _structures.enter(key, None)
-        like = kind_key(live, seeds, wrt, saved)
-        kind = kinds.find(like)
-        if kind is None:
-            kind = kinds.put(like, Kind(), MAX_STRUCTURES)
-            kind.visits.enter(sizes)
-            if not config.repeatable:
-                return FIRST, None, kind
-        kind.visits.enter(sizes)
-        how, use = kind.considered(sizes, live, lambda pattern: Recipe(live, seeds, wrt, saved, pattern))
+        is_first = known is None
+        if is_first:
+            known, is_new = walked(key, live, seeds, wrt, saved)
+            if is_new and not config.repeatable:
+                return FIRST, None, known.kind
+        how, use = known.kind.considered(known.sizes, live, lambda pattern: Recipe(live, seeds, wrt, saved, pattern))
         if use is not None:
             _structures.enter(key, use)
             if how is REUSED:
                 emit("backward_flow_reuse")
-        return (FIRST if is_first and how is SELDOM else how), use, kind
+        return (FIRST if is_first and how is SELDOM else how), use, known.kind
+
+
+def walked(key, live, seeds, wrt, saved):
+    """(the Walked of a structure that is seen for the first time, whether its Kind is new)."""
+    sizes, kinds = sizes_of(live, seeds), _structures.kinds
+    like = kind_key(live, seeds, wrt, saved)
+    kind = kinds.find(like)
+    is_new = kind is None
+    if is_new:
+        kind = kinds.put(like, Kind(), MAX_STRUCTURES)
+    kind.visits.enter(sizes)
+    made = Walked(kind, sizes, live)
+    _structures.enter(key, made)
+    return made, is_new
 
 
 class Recipe:
@@ -418,7 +440,6 @@ class Recipe:
 
     def compile(self):
         """(the Flow, how many nodes it has); (None, 0) where the sizes cannot be open."""
-        start = time.thread_time()
         with Stage("backward", user_location):
             graph, flows_to, symbols = self.write_open() if self.is_open else (*self.write(self.graphs()), [])
             if graph is None:
@@ -427,8 +448,6 @@ class Recipe:
             operation = GraphOperation(graph)
             if self.is_here:
                 operation.compile()                          # elsewhere it is, whenever it runs
-        nodes_before = sum([backward.nodes for backward, *_ in self.entries])
-        Kind.of_a_node = (Kind.of_a_node + (time.thread_time() - start) / max(1, nodes_before)) / 2
         return Flow(operation, flows_to, symbols), nodes
 
     def graphs(self):

@@ -1,34 +1,71 @@
 """Compilations beside the run: eager mode goes on while one thread compiles what was seen often.
 
-    order = compile_beside(lambda: Compiled(graph))        ..        if order.is_ready: run(order.result())
+    order = compile_beside(lambda: Compiled(graph), nodes)        ..        if order.is_ready: run(order.result())
+
+What is worth it is decided as in ski rental (Karlin et al. 1988): what has taken as long without being compiled as compiling will
+take (`pays`). How long that is, is learned from what was compiled: kernels that are on the disk take a tenth of new ones.
 
 LLVM works without Python's lock; what is written in Python takes turns with the program, in short ones. A program whose runs
 are to be alike to the last bit sets `compile_beside` to False (MINDLITE_COMPILE_BESIDE=0): then what is ordered is there
 at once, and only counts decide when it is used.
 """
 import atexit
+import math
 import os
 import queue
 import sys
 import threading
+import time
 
 from ..common.config import config
 from ..common.errors import InternalError
 
 SWITCH_INTERVAL = 5e-4                           # seconds for which Python code of one thread runs while both want to
+PAYS = 1.0                                       # compile once running without has taken this share of what compiling will take
 LAST = 10                                        # seconds that the end of the process waits for what is being compiled
 
 
-class Order:
-    """Something that is being made. is_ready: it is there, or it cannot be made"""
+class Costs:
+    """What compiling takes in this process. scale: how many times as long as graphs take whose kernels are on the disk; None
+    before anything was compiled: the first compilation imports what compiles"""
+    of_a_graph, of_a_node, most = 2e-3, 1e-3, 16.0           # seconds, seconds, the largest scale
 
-    def __init__(self, make):
-        self._make, self._made, self._error, self.is_ready = make, None, None, False
+    def __init__(self):
+        self.scale = None
+
+    def of(self, nodes):
+        """Seconds that compiling a graph of so many nodes is expected to take."""
+        return (self.scale or 1.0) * (self.of_a_graph + self.of_a_node * nodes)
+
+    def learn(self, nodes, seconds):
+        """A graph has taken so long: the geometric mean with what was known, which one that is far off does not move much."""
+        if self.scale is None:
+            self.scale = 1.0
+        else:
+            taken = seconds / (self.of_a_graph + self.of_a_node * nodes)
+            self.scale = min(self.most, max(0.5, math.sqrt(self.scale * taken)))
+
+
+costs = Costs()
+
+
+def pays(seconds, nodes):
+    """True for what has taken these seconds of processor time, if compiling it, so many nodes, takes no longer."""
+    return seconds >= PAYS * costs.of(nodes)
+
+
+class Order:
+    """Something that is being made, of so many nodes. is_ready: it is there, or it cannot be made"""
+
+    def __init__(self, make, nodes):
+        self._make, self._made, self._error, self.nodes, self.is_ready = make, None, None, nodes, False
 
     def run(self):
         """Make it."""
+        start = time.thread_time()
         try:
             self._made = self._make()
+            costs.learn(self.nodes, time.thread_time() - start)
         except BaseException as error:                       # whoever asks for the result gets it
             self._error = error
         self._make, self.is_ready = None, True
@@ -88,9 +125,9 @@ class Compiler:
 compiler = Compiler()
 
 
-def compile_beside(make):
-    """An Order of what make() gives: made by the thread, or at once where `config.compile_beside` is off."""
-    order = Order(make)
+def compile_beside(make, nodes):
+    """An Order of what make() gives, of so many nodes: made by the thread, or at once where `config.compile_beside` is off."""
+    order = Order(make, nodes)
     if config.compile_beside and not config.repeatable:
         compiler.take(order)
     else:

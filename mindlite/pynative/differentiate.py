@@ -11,7 +11,7 @@ from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
                                  weights_of)
-from .backward import gradients
+from .backward import gradients, is_here, is_like
 from .hooks import through
 from .tape import Tape, recording
 
@@ -64,11 +64,11 @@ class Recorded:
         """[(number, cotangent)] of the float Tensors in `loss`: ones, or what `sens` holds."""
         every = [t for t in numbers_in(loss) if sens or isinstance(t, Tensor)]
         found = [t for t in every if isinstance(t, Tensor) and t.dtype.is_differentiable]
-        if not tensors_in(loss) and (self.inputs or self.weights):
+        if not found and not tensors_in(loss) and (self.inputs or self.weights):
             check_loss(loss)
         given = len(sens)
-        for leaves in (every, tensors_in(loss)):            # for all results, for the Tensors, or for the floats
-            if len(leaves) == given and given != len(found):
+        for leaves in (every, tensors_in(loss)) if given != len(found) else ():     # for all results, the Tensors, or the floats
+            if len(leaves) == given:
                 sens = tuple([c for c, t in zip(sens, leaves) if any(t is x for x in found)])
                 break
         if sens and len(sens) != len(found):
@@ -88,9 +88,9 @@ class Recorded:
         seen, found, hooks, changed = {id(c) for _, c in seeds}, [], self.tape.hooks, {}
         frozen = {id(weight) for weight in self.weights if not weight.requires_grad}           # by now
         for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers, last), values):
-            if gradient is None or id(value) in frozen:
+            if gradient is None or frozen and id(value) in frozen:
                 gradient = Tensor.of_elements(full_like(value.elements, 0))
-            if number in hooks:
+            if hooks and number in hooks:
                 if number not in changed:
                     changed[number] = through(hooks[number], gradient)
                 gradient = changed[number]
@@ -109,17 +109,15 @@ def differentiate(function, kind, options, args, kwargs, walks=None):
 
     walks : a Counter of the ways in which tapes were walked, for `explain`
     """
-    def called(*every):
-        by_position, by_name = parted(every)
-        return function(*by_position, **by_name)
     try:
         args, kwargs, sens = cotangents_in(options, args, kwargs)
-        args, parted = in_order(args, kwargs)
-        positions, numbers = inputs_of(options, args, lambda x: any(map(is_tensor, numbers_in(x))),
-                                       lambda x: isinstance(x, float))
+        called = function
+        if kwargs:
+            args, called = in_one(function, args, kwargs)
+        positions, numbers = inputs_of(options, args, holds_tensor, is_float)
         weights = options.get("weights")
         weights = weights if weights is USED else weights_of(weights, Parameter)
-        run = Recorded(called if kwargs else function, args, {}, positions, weights, kind, numbers=numbers)
+        run = Recorded(called, args, {}, positions, weights, kind, numbers=numbers)
         loss = first_of(run.value) if options.get("has_aux") else run.value
         input_grads, weight_grads = run.gradients(run.seeds(loss, numbers_in(sens)), last=True)
         run.tape.clear()
@@ -128,6 +126,16 @@ def differentiate(function, kind, options, args, kwargs, walks=None):
     except MindliteError as error:
         raise error.at(user_location())
     return arrange(kind, run.value, zip(positions, input_grads), zip(run.weights, weight_grads), options)
+
+
+def in_one(function, args, kwargs):
+    """(all arguments of a call, a function of them that calls `function` with those by name)."""
+    args, parted = in_order(args, kwargs)
+
+    def called(*every):
+        by_position, by_name = parted(every)
+        return function(*by_position, **by_name)
+    return args, called
 
 
 class Linearized:
@@ -185,6 +193,8 @@ def _as_tuple(value):
 
 def numbers_in(value):
     """The leaves that can be tangents, in order."""
+    if type(value) is Tensor:
+        return [value]
     found: list = []
     map_leaves(value, found.append)
     return found
@@ -192,6 +202,8 @@ def numbers_in(value):
 
 def map_leaves(value, function):
     """`value` with function(x) for each tensor or number x in it, through tuples, lists and dicts."""
+    if type(value) is Tensor:
+        return function(value)
     if isinstance(value, tuple):
         made = [map_leaves(v, function) for v in value]
         return value._make(made) if hasattr(value, "_make") else tuple(made)
@@ -202,6 +214,16 @@ def map_leaves(value, function):
     if isinstance(value, (Tensor, bool, int, float, complex, np.ndarray, np.generic)):
         return function(value)
     return value
+
+
+def holds_tensor(value):
+    """True for a Tensor or array, and for what holds one."""
+    return type(value) is Tensor or any(map(is_tensor, numbers_in(value)))
+
+
+def is_float(value):
+    """True for a float of Python."""
+    return isinstance(value, float)
 
 
 def is_tensor(value):
@@ -228,5 +250,7 @@ def as_tensor(value):
 def direction(given, value, what):
     """What the user gave as the tangent or cotangent of a Tensor, in its dtype. what, raises : as check_direction"""
     given = as_tensor(given)
+    if is_here(value) and is_like(given, value.elements):
+        return given
     to_cast = check_direction(what, constant(given).abstract, constant(value).abstract)
     return given.astype(value.dtype) if to_cast else given

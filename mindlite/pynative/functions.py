@@ -33,9 +33,9 @@ from ..mindir.inline import symbols_of_graph, with_sizes
 from ..mindir.primitive import Primitive, current_interpreter, interpreting
 from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
-from .beside import compile_beside
+from .beside import compile_beside, pays
 from .interpreter import interpreter, wrap
-from .kernels import SPENT, Compiled, Walk, can_walk, is_at_once
+from .kernels import Compiled, Walk, can_walk, is_at_once
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
 from .sizes import symbols_in
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
@@ -52,6 +52,7 @@ class Seen:
     """What is known of one signature of a function. calls, seconds: in Python; operation: None before it is traced; plan: the
     OperatorPlan; never: it has none and gets none"""
     __slots__ = ("signature", "calls", "seconds", "operation", "order", "plan", "never")
+    operation: Any
 
     def __init__(self, signature):
         self.signature, self.calls, self.seconds, self.never = signature, 0, 0.0, False
@@ -63,7 +64,7 @@ class Seen:
             return False
         often = self.calls >= plans.OFTEN_FOR_COMPOSITES
         if config.compile_beside:
-            return often or self.calls > 2 and self.seconds >= SPENT
+            return often or self.calls > 2 and pays(self.seconds, len(self.operation.graph.nodes))
         return often and plans.may_compile()
 
 
@@ -143,7 +144,7 @@ def learn(entry, seen, given, named, out):
             seen.plan = plan_of(signature, operation, operation.view, None)
         elif seen.order is None:
             if seen.pays():
-                seen.order = compile_beside(operation.compiled)
+                seen.order = compile_beside(operation.compiled, len(operation.graph.nodes))
         if seen.plan is None and seen.order is not None and seen.order.is_ready:
             seen.plan = compiled_plan(signature, operation, seen.order.result(), tensors_of(given, named))
     if seen.plan is not None:

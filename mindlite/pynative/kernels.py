@@ -38,7 +38,7 @@ from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
 from ..ops.reduction import index_of_max, index_of_min
 from ..ops.sort import median_along, sort_along, topk_along
-from .beside import compile_beside
+from .beside import compile_beside, pays
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
 _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
@@ -144,7 +144,7 @@ class OwnKernel:
     def is_awaited(self):
         """True until the kernel that is made beside the run is there."""
         if self.spent >= SPENT and self.order is None:
-            self.order = compile_beside(self.compile)
+            self.order = compile_beside(self.compile, 1)
         return self.order is None or not self.order.is_ready
 
 
@@ -347,7 +347,6 @@ def _as_array(value):
 class ImprovingWalk(Walk):
     """A Walk that is compiled beside the run once it has taken as long as that will (Karlin et al. 1988): a part of tapes that
     comes again and again, as the step of a loop does."""
-    OF_A_NODE: ClassVar[float] = 2.5e-3                      # seconds of compiling
     SEVERAL: ClassVar[int] = 6                               # nodes: NumPy does fewer before a call of a Flow has begun
 
     def __init__(self, graph, operation_class):
@@ -361,8 +360,8 @@ class ImprovingWalk(Walk):
         start = time.thread_time()
         outs = self.function(arrays)
         self.seconds += time.thread_time() - start
-        if self.order is None and self.seconds >= self.OF_A_NODE * len(self.graph.nodes):
-            self.order = compile_beside(self.compile)
+        if self.order is None and pays(self.seconds, len(self.graph.nodes)):
+            self.order = compile_beside(self.compile, len(self.graph.nodes))
         return outs
 
     def compile(self):

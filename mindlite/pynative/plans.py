@@ -11,6 +11,8 @@ is never held up by many of them at once, and only counts decide: a program that
 """
 import collections
 import functools
+import math
+import time
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from ..compile.short_plan import MAX_ARRAYS, ShortPlan
 from ..mindir.primitive import current_interpreter
 from ..ops.views import WRITE_BACK
 from . import native, sharded
-from .beside import compile_beside
+from .beside import compile_beside, costs
 from .interpreter import interpreter, wrap
 from .kernels import Compiled, OwnKernel, is_checked, single_node
 from .tape import paused
@@ -37,7 +39,8 @@ A_TENSOR, AN_INT, A_FLOAT, AN_OBJECT, SOME_VALUES, A_TEXT, A_SLICE = (native.FOR
     "A_TENSOR", "AN_INT", "A_FLOAT", "AN_OBJECT", "SOME_VALUES", "A_TEXT", "A_SLICE"))
 MOST_ARGUMENTS, TOP = native.FORMS["MOST_ARGUMENTS"], native.FORMS["TOP"]
 (COUNT, NAMED, MASK, KEYS, FUNCTION, KERNEL, CALLS, HOT, BACKWARD, RECORD, GIVEN) = range(len(native.OPLAN))
-OFTEN, OFTEN_FOR_COMPOSITES, OFTEN_FOR_SERIES = 1000, 200, 50      # calls after which a kernel is worth its compilation
+OFTEN, OFTEN_FOR_COMPOSITES, OFTEN_FOR_SERIES = 1000, 200, 50      # calls after which a kernel is worth its compilation, at most
+BY_PYTHON = 2e-5                                 # seconds of a call that teaches, beside what the operator takes
 PAUSE = 5000                                     # calls by plans between two compilations that are not beside the run
 AGAIN = 50                                       # calls of a plan until it is looked whether its kernel is there
 TRIES = 16                                       # plans of one operation, of which each may have taken another's place
@@ -96,12 +99,14 @@ def call_and_learn(prim, *args, **attrs):
     args, attrs = prim.prepared(args, attrs)
     if top is not interpreter or native.installed is None:
         return top.bind(prim, args, attrs)
+    start = time.thread_time()
     out, operation = interpreter.perform(prim, args, attrs)
     if operation is not None:
         operation.calls += 1
         if operation.calls > 1 and operation.plans < TRIES and len(here.state.tapes) < 2:
+            seconds = time.thread_time() - start
             try:
-                learn(operation, given, named, args, attrs)
+                learn(operation, given, named, args, attrs, seconds)
             except Unplanned:
                 operation.plans = TRIES
     elif elsewhere.sharded:
@@ -186,8 +191,11 @@ class Signature:
                          id(backward) if backward else 0, record.ctypes.data, len(self.tensors), *names], np.int64)
 
 
-def learn(operation, given, named, args, attrs):
-    """Leave a plan for the call prim(*given, **named), which is operation(*args, **attrs). raises : Unplanned"""
+def learn(operation, given, named, args, attrs, seconds):
+    """Leave a plan for the call prim(*given, **named), which is operation(*args, **attrs) and has taken so long.
+
+    raises : Unplanned
+    """
     prim = operation.prim
     if not prim.traits.isdisjoint(("effect", "random", "assign")):
         raise Unplanned("it does more than compute")
@@ -207,7 +215,7 @@ def learn(operation, given, named, args, attrs):
         operation.plans += 1
         function = function_of(operation, args, attrs)
         backward, record, kept = recorded(operation, args, signature.mask)
-        words = signature.head(function, backward, record, often_of(prim))
+        words = signature.head(function, backward, record, often_of(prim, seconds))
         plans.put(slot, OperatorPlan(operation, words, signature.keys, record,
                                      (function, backward, kept, signature.kept, operation)))
 
@@ -286,9 +294,12 @@ def function_of(operation, args, attrs):
 
 # ---------------------------------------------------------------- kernels
 
-def often_of(prim):
-    """The number of calls after which a kernel of an operator is worth its compilation."""
-    return OFTEN_FOR_SERIES if "many passes" in prim.traits else OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN
+def often_of(prim, seconds):
+    """The number of calls after which a kernel of an operator is worth its compilation. seconds: of a call without"""
+    most = OFTEN_FOR_SERIES if "many passes" in prim.traits else OFTEN_FOR_COMPOSITES if "composite" in prim.traits else OFTEN
+    if not config.compile_beside:                            # counts alone decide
+        return most
+    return min(most, math.ceil(costs.of(1) / max(seconds - BY_PYTHON, 1e-6)))
 
 
 def may_compile():
@@ -306,7 +317,7 @@ def consider_kernel(plan, args):
         plan.words[HOT] = NEVER
         return
     if plan.order is None and (config.compile_beside or may_compile()):
-        plan.order = compile_beside(functools.partial(compiled_of, plan.operation))
+        plan.order = compile_beside(functools.partial(compiled_of, plan.operation), 1)
     if plan.order is None or not plan.order.is_ready:
         plan.words[HOT] = plan.words[CALLS] + AGAIN
     else:

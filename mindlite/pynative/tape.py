@@ -155,16 +155,21 @@ def protect(array):
         tape.protect(array, tapes)
 
 
-@contextlib.contextmanager
-def recording(tape):
-    """Operators inside the block are recorded on `tape` too; yields it."""
-    before = here.state.tapes
-    here.state.tapes = (*before, tape)
-    try:
-        yield tape
-    finally:
-        here.state.tapes = before
-        if not before:
+class recording:
+    """Operators inside the `with` block are recorded on `tape` too; gives it."""
+    __slots__ = ("tape", "before")
+
+    def __init__(self, tape):
+        self.tape = tape
+
+    def __enter__(self):
+        self.before = here.state.tapes
+        here.state.tapes = (*self.before, self.tape)
+        return self.tape
+
+    def __exit__(self, *_):
+        here.state.tapes = self.before
+        if not self.before:
             collect_seldom()
 
 

@@ -89,7 +89,7 @@ def test_processes_that_are_forked_while_a_thread_compiles_compile_for_themselve
         return np.allclose(ms.jit(lambda x: ops.tanh(x * number) + number, jit_level="O1")(x).asnumpy(),
                            np.tanh(x.asnumpy() * number) + number)
     try:
-        orders = [beside.compile_beside(lambda n=n: compiled(n / 8)) for n in range(1, 25)]
+        orders = [beside.compile_beside(lambda n=n: compiled(n / 8), 1) for n in range(1, 25)]
         statuses = [in_child(lambda n=n: compiled(n + 0.5)) for n in range(6)]
         beside.compiler.wait()
     finally:

@@ -12,6 +12,7 @@ from mindlite.common import dtype
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError
 from mindlite.mindir.builder import tensor_type, typed
+from mindlite.mindir.primitive import PRIMITIVES
 from mindlite.pynative import backward, beside, kernels, native, operation, plans
 
 _rng = np.random.default_rng(5)
@@ -21,7 +22,7 @@ _rng = np.random.default_rng(5)
 def in_the_thread(monkeypatch):
     """What is seen twice is compiled beside the run; gives the idents of the threads in which something was compiled."""
     before, compiled = config.set(compile_beside=True), []
-    monkeypatch.setattr(backward, "PAYS", 0)
+    monkeypatch.setattr(beside, "PAYS", 0)
     monkeypatch.setattr(plans, "OFTEN", 6)
     monkeypatch.setattr(plans, "OFTEN_FOR_COMPOSITES", 6)
     monkeypatch.setattr(plans, "AGAIN", 1)
@@ -110,12 +111,38 @@ def test_a_backward_is_walked_until_its_flow_is_there_and_explain_says_so(in_the
 
 
 def test_what_is_seen_seldom_is_not_compiled(in_the_thread, monkeypatch):
-    monkeypatch.setattr(backward, "PAYS", 1e9)
+    monkeypatch.setattr(beside, "PAYS", 1e9)
     derive, x = ms.grad(lambda a: (ops.exp(a * 0.25) - a).sum()), tensor(3, 15)
     for _ in range(4):
         derive(x)
     beside.compiler.wait()
     assert backward.SELDOM in derive.explain() and not in_the_thread
+
+
+def test_what_compiling_takes_is_learned_and_an_exception_moves_it_little():
+    costs = beside.Costs()
+    costs.learn(4, 0.2)                                      # the first one imports the compiler
+    assert costs.of(4) == pytest.approx(costs.of_a_graph + 4 * costs.of_a_node)
+    usual = costs.of(4)
+    costs.learn(4, 16 * usual)
+    assert costs.of(4) == pytest.approx(4 * usual) and costs.of(40) > costs.of(4)
+    for _ in range(8):
+        costs.learn(4, usual)
+    assert costs.of(4) == pytest.approx(usual, rel=0.02)
+    costs.learn(1, 1e3)
+    assert costs.scale == costs.most
+
+
+def test_a_slow_operator_gets_its_kernel_after_fewer_calls_than_a_fast_one(monkeypatch):
+    add, softmax = PRIMITIVES["add"], PRIMITIVES["softmax"]
+    assert plans.often_of(add, 1e-6) == plans.often_of(add, 1.0) == plans.OFTEN            # counts alone decide
+    before = config.set(compile_beside=True)
+    monkeypatch.setattr(beside.costs, "scale", 1.0)
+    try:
+        assert plans.often_of(add, 1e-6) == plans.OFTEN and plans.often_of(softmax, 1e-6) == plans.OFTEN_FOR_COMPOSITES
+        assert 1 < plans.often_of(add, 1e-3) < plans.often_of(add, 1e-4) < plans.OFTEN
+    finally:
+        config.set(**before)
 
 
 @pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
@@ -182,7 +209,7 @@ def test_matrix_products_of_all_sizes_share_a_kernel(in_the_thread, monkeypatch)
 def test_an_order_that_fails_raises_where_its_result_is_asked_for(in_the_thread):
     def make():
         raise InternalError("it cannot be made")
-    order = beside.compile_beside(make)
+    order = beside.compile_beside(make, 1)
     beside.compiler.wait()
     assert order.is_ready
     with pytest.raises(InternalError, match="cannot be made"):
@@ -191,7 +218,7 @@ def test_an_order_that_fails_raises_where_its_result_is_asked_for(in_the_thread)
 
 def test_a_result_before_it_is_there_is_a_fault(in_the_thread):
     held = threading.Event()
-    order = beside.compile_beside(lambda: held.wait(60))
+    order = beside.compile_beside(lambda: held.wait(60), 1)
     with pytest.raises(InternalError, match="before it is there"):
         order.result()
     held.set()
@@ -199,13 +226,13 @@ def test_a_result_before_it_is_there_is_a_fault(in_the_thread):
 
 def test_switched_off_an_order_is_there_at_once():
     assert not config.compile_beside
-    order = beside.compile_beside(threading.get_ident)
+    order = beside.compile_beside(threading.get_ident, 1)
     assert order.is_ready and order.result() == threading.get_ident()
 
 
 def test_the_switch_interval_is_the_programs_own_when_nothing_is_compiled(in_the_thread):
     before = sys.getswitchinterval()
-    seen = beside.compile_beside(sys.getswitchinterval)
+    seen = beside.compile_beside(sys.getswitchinterval, 1)
     beside.compiler.wait()
     deadline = time.monotonic() + 10
     while sys.getswitchinterval() != before and time.monotonic() < deadline:
@@ -233,11 +260,12 @@ def long_chain():
 
 
 def test_a_part_of_tapes_that_comes_again_and_again_is_compiled_once_it_has_taken_as_long_as_that(in_the_thread, monkeypatch):
+    monkeypatch.setattr(beside, "PAYS", 1e9)
     graph, x = long_chain()
     repeated = operation.GraphOperation(graph)
     wanted, = repeated.run([x])
     assert repeated.runner.order is None                     # one walk is no reason
-    monkeypatch.setattr(kernels.ImprovingWalk, "OF_A_NODE", 0.0)
+    monkeypatch.setattr(beside, "PAYS", 0)
     repeated.run([x])
     beside.compiler.wait()
     assert isinstance(repeated.runner.order.result(), kernels.Compiled)

@@ -8,6 +8,14 @@ from mindlite import Parameter, Tensor, nn, ops
 ZEROS, ONES = np.zeros(3, np.float32), np.ones(3, np.float32)
 
 
+@pytest.fixture(autouse=True)
+def the_mode_stays():
+    """What a test sets ends with it."""
+    before = ms.get_context("mode")
+    yield
+    ms.set_context(mode=before)
+
+
 def adds(p):
     ops.assign_add(p, Tensor(ONES))
 
