@@ -1,6 +1,7 @@
 """Operations that stack rows: batch, padded_batch, bucket_batch_by_length."""
 from __future__ import annotations
 
+import inspect
 import itertools
 from typing import Any, Callable, Iterator
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from . import config, draws
-from .columns import as_row, check_names, names_list, pad_to, stacked, stacked_as_they_come
+from .columns import ColumnError, as_row, check_names, names_list, pad_to, stacked, stacked_as_they_come
 from .config import whole_number
 from .dataset import Dataset
 from .pipeline import PipelineError, Row, Run
@@ -21,11 +22,11 @@ class BatchInfo:
         self.epoch, self.batch = epoch, batch
 
     def get_batch_num(self) -> int:
-        """The number of the batch in this epoch, from 0."""
+        """The number of the batch in this pass, from 0: below a repeat an epoch is several passes."""
         return self.batch
 
     def get_epoch_num(self) -> int:
-        """The number of the epoch, from 0."""
+        """The number of the iterator's epoch, from 0."""
         return self.epoch
 
 
@@ -48,11 +49,25 @@ def _column_of(values: Any, name: str, count: int) -> Any:
     if isinstance(values, dict):
         raise PipelineError("Failed to convert rows: mismatched types returned from per_batch_map function. If different types "
                             "are returned, all of them should be convertible to Python lists. Got: Python dict")
-    found = as_row(values)
+    if not isinstance(values, (list, tuple, np.ndarray)):
+        raise PipelineError("Invalid data, the type of the return value of 'per_batch_map' function should be list, tuple or "
+                            f"numpy array, but got: {type(values).__name__}")
+    found = as_row(list(values))
     if len(found) != count:
         raise PipelineError(f"Invalid data, column: {name} expects: {count} rows returned from 'per_batch_map', but got: "
                             f"{len(found)}")
     return _stacked_or_listed(found, name)
+
+
+def arguments_of(function: Any) -> int | None:
+    """How many arguments a function takes; None where that is not known or not fixed."""
+    try:
+        named = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):                          # of some functions of C
+        return None
+    if any(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or one.default is not one.empty for one in named):
+        return None
+    return len(named)
 
 
 class BatchDataset(Dataset):
@@ -61,27 +76,42 @@ class BatchDataset(Dataset):
 
     def __init__(self, child: Dataset, batch_size: Any, drop_remainder: bool = False, num_parallel_workers: int | None = None,
                  per_batch_map: Callable | None = None, input_columns: Any = None, output_columns: Any = None,
-                 python_multiprocessing: bool = False) -> None:
+                 python_multiprocessing: bool = False, max_rowsize: Any = None) -> None:
         super().__init__([child], num_parallel_workers)
         if isinstance(batch_size, bool) or not (callable(batch_size) or isinstance(batch_size, int)):
             raise ArgumentError("batch_size should either be an int or a callable.")
+        if callable(batch_size) and arguments_of(batch_size) not in (1, None):
+            raise ValueRangeError("callable batch_size should take one parameter (BatchInfo).")
         if not callable(batch_size):
             whole_number(batch_size, "batch_size", 1)
         if per_batch_map is not None and not callable(per_batch_map):
-            raise ArgumentError(f"Argument per_batch_map with value {per_batch_map} is not of type [<class 'function'>].")
+            raise ValueRangeError(f"Input operations should be callable Python function, but got: {per_batch_map}")
+        config.check_max_rowsize(max_rowsize)
         self.batch_size, self.drop_remainder = batch_size, config.flag(drop_remainder, "drop_remainder")
         self.per_batch_map = per_batch_map
         self.inputs = names_list(input_columns, "input_columns")
         self.outputs = names_list(output_columns, "output_columns") or self.inputs
         self.python_multiprocessing = config.flag(python_multiprocessing, "python_multiprocessing")
+        if self.inputs and per_batch_map is None:
+            raise ValueRangeError("input_columns can be specified only when per_batch_map is set.")
+        if self.inputs and arguments_of(per_batch_map) not in (len(self.inputs) + 1, None):
+            raise ValueRangeError("The signature of per_batch_map should match with input columns.",
+                                  note=f"{', '.join(self.inputs)}, and BatchInfo")
 
     def names(self) -> list[str]:
         below = self.child.names()
         if self.per_batch_map is None:
             return below
         inputs = self.inputs or below
-        check_names(inputs, below, self.made_at)
+        for name in inputs:
+            if name not in below:
+                raise ColumnError(f"Invalid input_columns, '{name}' of 'input_columns' doesn't exist.",
+                                  note=f"columns: {', '.join(below)}", location=self.made_at)
         outputs = self.outputs or inputs
+        taken = [name for name in outputs if name in below and name not in inputs]
+        if taken:
+            raise ColumnError("Invalid output_columns, columns that are not involved in 'per_batch_map' should not be in "
+                              f"output_columns, but got columns that are not in input_columns: {taken}", location=self.made_at)
         if len(outputs) == len(inputs):
             renamed = dict(zip(inputs, outputs))
             return [renamed.get(name, name) for name in below]
@@ -100,19 +130,30 @@ class BatchDataset(Dataset):
         return (self.num_parallel_workers or config.settings.num_parallel_workers) if self.python_multiprocessing else 1
 
     def walk(self, run: Run, epoch: int) -> Iterator:
-        number, source = run.numbers[id(self)], self.child.walk(run, epoch)
+        number, source, of_iterator = run.numbers[id(self)], self.child.walk(run, epoch), run.epoch
         for batch in itertools.count():
-            size = self.batch_size(BatchInfo(epoch, batch)) if callable(self.batch_size) else self.batch_size
-            if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
-                raise ValueRangeError(f"batch: the function of BatchInfo must give a whole number > 0, it has given {size!r}",
-                                      location=self.made_at)
-            described = list(itertools.islice(source, size))
-            if not described or (self.drop_remainder and len(described) < size):
+            first = list(itertools.islice(source, 1))
+            if not first:
                 return
-            yield number, (epoch, batch, described)
+            size = self._size_of(run, of_iterator, batch) if callable(self.batch_size) else self.batch_size
+            described = first + list(itertools.islice(source, size - 1))
+            if self.drop_remainder and len(described) < size:
+                return
+            yield number, ((epoch, of_iterator), batch, described)
+
+    def _size_of(self, run: Run, epoch: int, batch: int) -> int:
+        """What the function of BatchInfo gives. raises : PipelineError"""
+        try:
+            size = self.batch_size(BatchInfo(epoch, batch))
+        except Exception as error:                           # the user's function
+            raise run.failed(error, self, batch) from error
+        if isinstance(size, bool) or not hasattr(size, "__index__") or size <= 0:
+            raise PipelineError("Invalid batch_size, batch size function should return an integer greater than 0.",
+                                note=f"for batch {batch} it has given {size!r}", location=self.made_at)
+        return size.__index__()
 
     def evaluate(self, run: Run, payload: Any) -> Row:
-        epoch, batch, described = payload
+        (epoch, of_iterator), batch, described = payload
         names = self.child.names()
         run.doing(self, batch)
         empty, run.empty = run.empty, np.empty
@@ -120,7 +161,8 @@ class BatchDataset(Dataset):
             if self.per_batch_map is None:
                 return gathered(run, described, names, empty)
             rows = [run.value(d) for d in described]
-            return self._mapped(run, rows, names, BatchInfo(epoch, batch))
+            draws.begin(run.seed, run.numbers[id(self)], epoch, batch)
+            return self._mapped(run, rows, names, BatchInfo(of_iterator, batch))
         except MindliteError as error:
             raise error.at(self.made_at)
 
@@ -128,7 +170,6 @@ class BatchDataset(Dataset):
         inputs = self.inputs or names
         outputs = self.outputs or inputs
         columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
-        draws.begin(run.seed, run.numbers[id(self)], info.epoch, info.batch)
         try:
             if run.seeded:
                 draws.lend_to_python()

@@ -30,17 +30,6 @@ class DSCallback:
 
     def __init__(self, step_size: int = 1) -> None:
         self.step_size = whole_number(step_size, "step_size", 1)
-        self._steps = 0
-
-    def on(self, hook: str, epoch: int, step_in_epoch: int) -> None:
-        """Call a hook, if this object has it."""
-        if hook == "ds_begin":
-            self._steps = 0
-        if hook == "ds_step_begin":
-            self._steps += 1
-        method = getattr(self, hook, None)
-        if method is not None:
-            method(DSRunContext(epoch, step_in_epoch, self._steps))
 
 
 class WaitedDSCallback(DSCallback):
@@ -96,6 +85,43 @@ class WaitedDSCallback(DSCallback):
             raise RuntimeError(f"ds_{what.replace('end', 'begin')} timed out after {seconds} second(s). The training loop has "
                                f"not called {what}(); is the callback given to Model.train too, and step_size the batch size?")
         event.clear()
+
+
+class CallbackCalls:
+    """Calls the DSCallbacks of a map: at the begin of the run, at the begin and end of each epoch of the iterator, at every
+    step_size-th row. An epoch may be several passes, below a repeat."""
+
+    def __init__(self, callbacks: list[DSCallback]) -> None:
+        self.callbacks, self.epoch, self.step, self.steps = callbacks, -1, 0, 0
+
+    def begin(self, epoch: int) -> None:
+        """Before the first row of a pass."""
+        if epoch == self.epoch:
+            return
+        if self.epoch < 0:
+            self._call("ds_begin", 0)
+        self.epoch, self.step = epoch, 0
+        self._call("ds_epoch_begin", epoch + 1)
+
+    def end(self) -> None:
+        """After the last row of an epoch."""
+        self._call("ds_epoch_end", self.epoch + 1)
+
+    def step_begin(self) -> None:
+        """Before a row."""
+        self.step += 1
+        self.steps += 1
+        self._call("ds_step_begin", self.epoch + 1, True)
+
+    def step_end(self) -> None:
+        """After a row."""
+        self._call("ds_step_end", self.epoch + 1, True)
+
+    def _call(self, hook: str, epoch: int, steps: bool = False) -> None:
+        for callback in self.callbacks:
+            method = getattr(callback, hook, None)
+            if method is not None and (not steps or (self.step - 1) % callback.step_size == 0):
+                method(DSRunContext(epoch, self.step, self.steps))
 
 
 def check_callbacks(callbacks: Any) -> list[DSCallback]:

@@ -91,6 +91,22 @@ def workers(count: object, most: int = _MAX) -> int:
     return min(number, cores)
 
 
+def check_max_rowsize(value: object) -> None:
+    """MindSpore's limit of shared memory for a row: None, an int from -1, or a list of two.
+
+    raises : ArgumentError, ValueRangeError
+    """
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, list)):
+        raise ArgumentError(f"Argument max_rowsize with value {value} is not of type [<class 'int'>, <class 'list'>], but got "
+                            f"{type(value)}.")
+    if isinstance(value, list) and len(value) != 2:
+        raise ArgumentError("max_rowsize should be a single integer or a list[in_rowsize, out_rowsize] of length 2.")
+    for k, size in enumerate(value if isinstance(value, list) else [value]):
+        whole_number(size, f"max_rowsize[{k}]" if isinstance(value, list) else "max_rowsize", -1)
+
+
 def set_seed(seed: int) -> None:
     """Make the order of shuffles and the numbers of random operations repeatable.
 

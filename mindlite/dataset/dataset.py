@@ -66,6 +66,7 @@ class Dataset(Node):
         max_rowsize, offload, cache : accepted; shared memory grows by itself, everything runs on the host
         raises        : ArgumentError, ValueRangeError; PipelineError when it runs
         """
+        config.check_max_rowsize(max_rowsize)
         return make("MapDataset", self, operations, input_columns, output_columns, num_parallel_workers, python_multiprocessing,
                     callbacks)
 
@@ -80,7 +81,7 @@ class Dataset(Node):
         raises         : ArgumentError, ValueRangeError; PipelineError for rows of different shapes
         """
         return make("BatchDataset", self, batch_size, drop_remainder, num_parallel_workers, per_batch_map, input_columns,
-                    output_columns, python_multiprocessing)
+                    output_columns, python_multiprocessing, max_rowsize)
 
     def padded_batch(self, batch_size: int, drop_remainder: bool = False, num_parallel_workers: int | None = None,
                      pad_info: dict | None = None) -> Dataset:
@@ -338,6 +339,7 @@ def all_rows(dataset: Dataset) -> Iterator[Row]:
     run = Run(dataset)
     run.started = True
     yield from run.rows(dataset, 0)
+    run.end_epoch()
 
 
 def _check_iterator(num_epochs: Any, output_numpy: Any, do_copy: Any) -> None:

@@ -83,6 +83,7 @@ class Iterator:
             raise
         if row is None:
             self._rows = None
+            self._run.end_epoch()
             self._epoch += 1
             if 0 <= self.num_epochs <= self._epoch:
                 self._run.close()
@@ -91,6 +92,7 @@ class Iterator:
 
     def _begin(self) -> Iterable_:
         self._run.start()
+        self._run.epoch = self._epoch
         skip, self._skip = self._skip, 0
         if not skip:
             return self._run.rows(self.dataset, self._epoch)

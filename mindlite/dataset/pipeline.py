@@ -29,6 +29,7 @@ import numpy as np
 from ..common.errors import MindliteError, user_level
 from ..common.location import Location, is_framework
 from . import config, draws
+from .callbacks import CallbackCalls
 from .columns import stacked_as_they_come
 from .workers import Note, Pool
 
@@ -117,6 +118,8 @@ class Run:
     empty  : what makes the arrays of the batch that is asked for, like np.empty: in a worker they lie in shared memory. Whoever
              makes that batch takes it and leaves np.empty: rows below may be kept by functions of the user's
     judged : the nodes above which bad samples must be gone already, because what follows counts or groups rows
+    epoch  : the epoch of the iterator. A node may be passed over several times in it, below a repeat: `walk` counts passes
+    calls  : {number of a map: what calls its callbacks}
     """
 
     def __init__(self, root: Node) -> None:
@@ -130,9 +133,15 @@ class Run:
         self.pool: Pool | None = None
         self.note: Note | None = None
         self.empty: Callable = np.empty
-        self.skipped = 0
+        self.skipped = self.epoch = 0
+        self.calls: dict[int, CallbackCalls] = {}
         self.started = False
         self.closed = threading.Event()
+
+    def end_epoch(self) -> None:
+        """The iterator has given the last row of an epoch."""
+        for calls in self.calls.values():
+            calls.end()
 
     def _number(self, node: Node, parent: Node | None) -> None:
         if node.by_row and (parent is None or not parent.by_row):

@@ -5,7 +5,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from . import config, draws
-from .callbacks import check_callbacks
+from .callbacks import CallbackCalls, check_callbacks
 from .columns import ColumnError, as_row, check_names, names_list
 from .dataset import Dataset, all_rows
 from .operation import joined
@@ -71,17 +71,16 @@ class MapDataset(Dataset):
         number = run.numbers[id(self)]
         described = ((number, (epoch, index, below)) for index, below in enumerate(self.child.walk(run, epoch)))
         if self.callbacks:
-            return self._with_callbacks(run, epoch, described)
+            return self._with_callbacks(run, described)
         return run.judge(self, described)
 
-    def _with_callbacks(self, run: Run, epoch: int, described: Iterator) -> Iterator:
-        from_callbacks = CallbackCalls(self.callbacks, epoch)
-        from_callbacks.begin()
+    def _with_callbacks(self, run: Run, described: Iterator) -> Iterator:
+        calls = run.calls.setdefault(run.numbers[id(self)], CallbackCalls(self.callbacks))
+        calls.begin(run.epoch)
         for description in described:
-            from_callbacks.step_begin()
+            calls.step_begin()
             yield run.value(description)
-            from_callbacks.step_end()
-        from_callbacks.end()
+            calls.step_end()
 
     def label(self) -> str:
         return f"map operation: [{', '.join(name_of(operation) for operation in self.operations)}]"
@@ -137,38 +136,6 @@ class MapDataset(Dataset):
             hook.set_is_first(after is None)
             hook.set_previous_op_name(name_of(self.operations[after or 0]))
             hook(*values)
-
-
-class CallbackCalls:
-    """Calls the DSCallbacks of a map: at the begin and end of the run, of each epoch, of every step_size-th step."""
-
-    def __init__(self, callbacks: list, epoch: int) -> None:
-        self.callbacks, self.epoch, self.step = callbacks, epoch, 0
-
-    def begin(self) -> None:
-        """Before the first row of an epoch."""
-        if self.epoch == 0:
-            for callback in self.callbacks:
-                callback.on("ds_begin", 0, 0)
-        self._call("ds_epoch_begin")
-
-    def end(self) -> None:
-        """After the last row of an epoch."""
-        self._call("ds_epoch_end")
-
-    def step_begin(self) -> None:
-        """Before a row."""
-        self.step += 1
-        self._call("ds_step_begin", True)
-
-    def step_end(self) -> None:
-        """After a row."""
-        self._call("ds_step_end", True)
-
-    def _call(self, hook: str, steps: bool = False) -> None:
-        for callback in self.callbacks:
-            if not steps or (self.step - 1) % callback.step_size == 0:
-                callback.on(hook, self.epoch + 1, self.step)
 
 
 class FilterDataset(Dataset):

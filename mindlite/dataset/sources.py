@@ -124,6 +124,7 @@ class GeneratorDataset(Source):
         self.column_names = names_list(column_names, "column_names") if schema is None else list(schema.names())
         self.column_types = None if column_types is None else [dt.dtype(kind).numpy for kind in column_types]
         self.python_multiprocessing = config.flag(python_multiprocessing, "python_multiprocessing")
+        config.check_max_rowsize(max_rowsize)
         self.batch_sampler, self.collate_fn = batch_sampler, collate_fn
         if batch_sampler is not None:
             _check_batch_sampler(batch_sampler, num_samples, shuffle, sampler, num_shards, self.random_access)

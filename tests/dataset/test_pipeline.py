@@ -200,6 +200,44 @@ def test_a_function_of_batch_info_gives_the_batch_size():
     assert [len(b) for b in column(squares().batch(lambda info: info.get_batch_num() + 1))] == [1, 2, 2]
 
 
+def test_batch_info_counts_the_epochs_of_the_iterator_and_the_batches_of_a_pass():
+    seen, asked = [], []
+
+    def note(a, info):
+        seen.append((info.get_epoch_num(), info.get_batch_num()))
+        return a,
+
+    def two(info):
+        asked.append((info.get_epoch_num(), info.get_batch_num()))
+        return np.int64(2)
+    dataset = squares(3).repeat(2).batch(two, per_batch_map=note, input_columns=["a"]).repeat(2)
+    iterator = dataset.create_tuple_iterator(num_epochs=2)
+    assert [len(list(iterator)) for _ in range(2)] == [6, 6]
+    assert seen == asked == [(epoch, batch) for epoch in (0, 1) for _ in range(2) for batch in range(3)]
+
+
+@pytest.mark.parametrize("arguments, error, why", [
+    ({"max_rowsize": (12, 20)}, TypeError, "max_rowsize"), ({"max_rowsize": "16"}, TypeError, "max_rowsize"),
+    ({"max_rowsize": [16]}, TypeError, "of length 2"), ({"max_rowsize": -2}, ValueError, "max_rowsize"),
+    ({"input_columns": ["a"]}, ValueError, "only when per_batch_map is set"), ({"per_batch_map": 3}, ValueError, "callable"),
+    ({"input_columns": ["a"], "per_batch_map": lambda a, b, info: (a, b)}, ValueError, "signature of per_batch_map"),
+    ({"batch_size": lambda: 2}, ValueError, "one parameter")])
+def test_batch_refuses_bad_arguments_before_a_row_is_read(arguments, error, why):
+    with pytest.raises(error, match=why):
+        squares().batch(**{"batch_size": 2, **arguments})
+
+
+@pytest.mark.parametrize("arguments, why", [
+    ({"input_columns": ["z"], "per_batch_map": lambda a, info: a}, "'z' of 'input_columns' doesn't exist"),
+    ({"input_columns": ["a"], "output_columns": ["b"], "per_batch_map": lambda a, info: a}, "should not be in output_columns"),
+    ({"per_batch_map": lambda a, b, info: (a, None)}, "list, tuple or numpy array, but got: NoneType"),
+    ({"batch_size": lambda info: 0}, "integer greater than 0"), ({"batch_size": lambda info: 2.5}, "integer greater than 0"),
+    ({"batch_size": lambda info: 1 // 0}, "division by zero")])
+def test_batch_says_what_is_wrong_with_columns_and_functions(arguments, why):
+    with pytest.raises(RuntimeError, match=why):
+        rows(squares().batch(**{"batch_size": 2, **arguments}))
+
+
 def test_per_batch_map_sees_lists_of_arrays():
     seen = []
 
@@ -424,6 +462,25 @@ def test_callbacks_are_called_around_epochs_and_steps():
     for _ in range(2):
         list(iterator)
     assert calls == ["begin", "epoch 1", "step 1/1", "step 2/2", "end", "epoch 2", "step 1/3", "step 2/4", "end"]
+    calls.clear()
+    iterator = squares(3).map(lambda a: a, callbacks=Notes(2)).repeat(2).take(5).create_tuple_iterator(num_epochs=2)
+    for _ in range(2):
+        list(iterator)
+    assert calls == ["begin", "epoch 1", "step 1/1", "step 3/3", "step 5/5", "end",
+                     "epoch 2", "step 1/6", "step 3/8", "step 5/10", "end"], "passes below a repeat belong to one epoch"
+
+
+def test_a_waiting_callback_waits_for_the_training_step_of_the_rows_before():
+    class Notes(ds.WaitedDSCallback):
+        def sync_step_begin(self, train_run_context, ds_run_context):
+            calls.append((train_run_context, ds_run_context.cur_step_num))
+    calls, note = [], Notes(step_size=2)
+    for number, _ in enumerate(squares(6).map(lambda a: a, callbacks=note).batch(2).create_tuple_iterator(num_epochs=1)):
+        note.step_end(f"training step {number}")
+    assert calls == [("training step 0", 3), ("training step 1", 5)]
+    ds.config.set_callback_timeout(1)
+    with pytest.raises(RuntimeError, match="has not called step_end"):
+        list(squares(6).map(lambda a: a, callbacks=Notes(step_size=2)).batch(2).create_tuple_iterator(num_epochs=1))
 
 
 def test_sync_wait_gives_no_more_rows_than_were_allowed():
