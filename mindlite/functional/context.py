@@ -15,14 +15,16 @@ from ..pynative.finite import watch
 _MODES = {GRAPH_MODE: GRAPH_MODE, PYNATIVE_MODE: PYNATIVE_MODE,
           "GRAPH_MODE": GRAPH_MODE, "PYNATIVE_MODE": PYNATIVE_MODE}
 _SYNTAX = {STRICT: STRICT, LAX: LAX, "STRICT": STRICT, "LAX": LAX, "COMPATIBLE": LAX, 1: LAX}
-# MindSpore's settings that say how its own runtime works; nothing here answers to them.
-WITHOUT_EFFECT = (
-    "save_graphs", "save_graphs_path", "enable_compile_cache", "compile_cache_path", "max_call_depth",
-    "enable_graph_kernel", "graph_kernel_flags", "memory_optimize_level", "max_device_memory", "pynative_synchronize",
-    "ascend_config", "gpu_config", "reserve_class_name_in_scope", "mempool_block_size",
-    "print_file_path", "env_config_path", "check_bprop", "grad_for_scalar", "support_binary", "inter_op_parallel_num",
-    "runtime_num_threads", "variable_memory_max_size", "precompile_only", "aoe_tune_mode", "aoe_config",
-    "auto_tune_mode", "debug_level", "jit_enable_inplace_ops", "enable_reduce_precision", "save_dump_path")
+# MindSpore's settings that say how its own runtime works, with their defaults. They are remembered; nothing answers to them.
+WITHOUT_EFFECT = {
+    "save_graphs": 0, "save_graphs_path": ".", "enable_compile_cache": False, "compile_cache_path": "", "max_call_depth": 1000,
+    "enable_graph_kernel": False, "graph_kernel_flags": "", "memory_optimize_level": "O0", "max_device_memory": "1024GB",
+    "pynative_synchronize": False, "ascend_config": {}, "gpu_config": {}, "reserve_class_name_in_scope": True,
+    "mempool_block_size": "1GB", "print_file_path": "", "env_config_path": "", "check_bprop": False, "grad_for_scalar": False,
+    "support_binary": False, "inter_op_parallel_num": 0, "runtime_num_threads": 30, "variable_memory_max_size": "0",
+    "precompile_only": False, "aoe_tune_mode": "", "aoe_config": {}, "auto_tune_mode": "", "debug_level": 0,
+    "jit_enable_inplace_ops": True, "enable_reduce_precision": True, "save_dump_path": "", "deterministic": "OFF"}
+_remembered: dict[str, Any] = {}
 
 
 def _mode(value):
@@ -88,12 +90,13 @@ def set_context(**settings: Any) -> None:
             if "jit_syntax_level" in value:
                 changes["jit_syntax_level"] = _syntax(value["jit_syntax_level"])
         elif name == "deterministic":
-            _deterministic(value)
+            _remembered[name] = _deterministic(value)
         elif name in _SETTINGS:
             switch, read = _SETTINGS[name]
             changes[switch] = read(value)
         elif name in WITHOUT_EFFECT:
             warnings.warn(f"set_context: {name} has no meaning in mindlite and is left out", stacklevel=2)
+            _remembered[name] = value
         else:
             raise ArgumentError(f"set_context: there is no setting {name!r}", hint=f"one of {', '.join(_SETTINGS)}")
     if "device_target" in changes or "device_id" in changes:
@@ -116,9 +119,11 @@ def set_mindspore_context(**settings: Any) -> None:
 def get_context(attr_key: str) -> Any:
     """The value of a setting.
 
-    attr_key : str, its name
+    attr_key : str, its name; of a setting that has no meaning here it is what was given last, or MindSpore's default
     raises   : ArgumentError for one that does not exist
     """
+    if attr_key in WITHOUT_EFFECT:
+        return _remembered.get(attr_key, WITHOUT_EFFECT[attr_key])
     if attr_key not in _SETTINGS:
         raise ArgumentError(f"get_context: there is no setting {attr_key!r}", hint=f"one of {', '.join(_SETTINGS)}")
     return getattr(config, _SETTINGS[attr_key][0])
@@ -141,6 +146,7 @@ def set_deterministic(deterministic: bool) -> None:
     """
     if not isinstance(deterministic, bool):
         raise ArgumentError(f"set_deterministic: takes a bool, not {type(deterministic).__name__}")
+    set_context(deterministic="ON" if deterministic else "OFF")
 
 
 def threads_num(num: int) -> None:

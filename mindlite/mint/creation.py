@@ -45,7 +45,7 @@ def full(size, fill_value, *, dtype=None):
 def empty(*size, dtype=None, device=None, pin_memory=False):
     """A Tensor whose elements are not set; here they are zeros."""
     _on_cpu("empty", device)
-    return ops.zeros(_shape(size), dtype or dt.float32)
+    return ops.empty(_shape(size), dtype=dtype)
 
 
 @_public

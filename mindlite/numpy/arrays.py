@@ -11,6 +11,7 @@ from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Tensor
+from ..ops.axes import new_shape
 
 pi, e, euler_gamma, inf, nan, newaxis = math.pi, math.e, float(np.euler_gamma), math.inf, math.nan, None
 NARROW = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
@@ -82,8 +83,8 @@ def shape_of(shape):
 def full(shape, fill_value, dtype=None):
     """An array of one value, or of an array that is repeated over the shape."""
     value = tensor(fill_value)
-    return ops.broadcast_to(cast(value, dtype), shape_of(shape)) + cast(tensor(0), dtype or value.dtype) \
-        if element_type(dtype or value.dtype) is not dt.bool_ else ops.broadcast_to(cast(value, dtype), shape_of(shape))
+    made = ops.broadcast_to(cast(value, dtype), new_shape("full", shape_of(shape)))
+    return made if element_type(dtype or value.dtype) is dt.bool_ else made + cast(tensor(0), dtype or value.dtype)
 
 
 def zeros(shape, dtype=dt.float32):

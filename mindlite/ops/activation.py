@@ -19,7 +19,7 @@ from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .arithmetic import abs, clamp
 from .axes import normal_axis
 from .basic import cast, move_batch_axis, reduce_sum, reshape
-from .define import as_operand, composite, elementwise, to_float
+from .define import as_operand, composite, elementwise, rounded_once, to_float
 from .elementary import exp, log, normal_cdf, sigmoid, tanh
 from .logic import greater, greater_equal, less, less_equal, logical_and, where
 from .reduction import reduce_max
@@ -83,6 +83,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 @planned
+@rounded_once
 def selu(input_x: TensorLike) -> Tensor:
     """scale * input_x where it is positive, else scale * alpha * (exp(input_x) - 1), with the constants that keep mean and
     variance.
@@ -95,6 +96,7 @@ def selu(input_x: TensorLike) -> Tensor:
 
 
 @planned
+@rounded_once
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)), element by element.
 
@@ -169,7 +171,7 @@ def _float_like_first(x, **attrs):
 
 
 def _smooth(function):
-    prim = composite(function, infer=_float_like_first, prepare=to_float, traits={"elementwise"})
+    prim = composite(function, infer=_float_like_first, prepare=to_float, traits={"elementwise"}, once=True)
     vmap_rule(prim)(lambda args, dims, size, **attrs: (prim(*args, **attrs), dims[0]))
     sbp_rule(prim, elementwise_spec)
     return prim
@@ -290,7 +292,12 @@ def hardswish(input: Tensor) -> Tensor:
     return input * relu6(input + 3) / 6
 
 
-_bent(hardswish, lambda t, x, out: t * where(less_equal(x, -3), 0, where(greater_equal(x, 3), 1, x * (1 / 3) + 0.5)))
+@rounded_once
+def _hardswish_slope(t, x, out):
+    return t * where(less_equal(x, -3), 0, where(greater_equal(x, 3), 1, x * (1 / 3) + 0.5))
+
+
+_bent(hardswish, _hardswish_slope)
 
 
 @_smooth
@@ -344,14 +351,14 @@ def _total(y, axis):
     return reduce_sum(y, axis=axis, keepdims=True) if y.ndim else y
 
 
-@composite(infer=_softmax_infer, prepare=_axis_prepare, name="softmax")
+@composite(infer=_softmax_infer, prepare=_axis_prepare, name="softmax", once=True)
 def softmax_along(x, *, axis=-1):
     """exp(x) / sum(exp(x)) along `axis`, without overflow."""
     e = exp(_shifted(x, axis))
     return e / _total(e, axis)
 
 
-@composite(infer=_softmax_infer, prepare=_axis_prepare, name="log_softmax")
+@composite(infer=_softmax_infer, prepare=_axis_prepare, name="log_softmax", once=True)
 def log_softmax_along(x, *, axis=-1):
     """log(softmax(x)) along `axis`, without overflow and without the logarithm of a small number."""
     shifted = _shifted(x, axis)
@@ -359,6 +366,7 @@ def log_softmax_along(x, *, axis=-1):
 
 
 @bprop_rule(softmax_along)
+@rounded_once
 def softmax_bprop(x, out, dout, *, axis):
     return out * (dout - _total(out * dout, axis))
 
@@ -369,6 +377,7 @@ def softmax_jvp(primals, tangents, out, *, axis):
 
 
 @bprop_rule(log_softmax_along)
+@rounded_once
 def log_softmax_bprop(x, out, dout, *, axis):
     return dout - softmax_along(x, axis=axis) * _total(dout, axis)      # shares its exponential with log_softmax
 
@@ -423,6 +432,7 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Ten
 
 
 @planned
+@rounded_once
 def glu(x: Tensor, axis: int = -1) -> Tensor:
     """The first half of x along `axis`, times the sigmoid of the second.
 

@@ -18,7 +18,7 @@ from ..mindir.primitive import planned
 from .basic import broadcast_to, cast
 from .complex_numbers import imag, real
 from .axes import as_known_int
-from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, to_float
+from .define import as_operand, cast_to, dtype_of, elementwise, is_array, promote_operands, rounded_once, to_float
 from .elementary import log, sqrt
 from .logic import equal, greater, greater_equal, less, logical_and, where
 
@@ -211,13 +211,27 @@ reciprocal.also(x="input")
 
 # ---------------------------------------------------------------- sign and size
 
-@elementwise(scalar=lambda x: call_scalar("sign", x), array=np.sign, accepts="uif", derivatives=[None])
-def sign(input: TensorLike):
+@elementwise(scalar=lambda x: call_scalar("sign", x), array=np.sign, accepts="uif", derivatives=[None], name="sign")
+def real_sign(input: TensorLike):
     """-1, 0 or 1; NaN stays NaN. The gradient is zero."""
 
 
+def sign(input: TensorLike) -> Tensor:
+    """-1, 0 or 1 by the sign of each element, NaN for NaN; of complex numbers input / |input|, and 0 for 0.
+
+    input  : Tensor or number of any dtype but bool
+    out    : like input; the gradient of real numbers is zero
+    raises : DTypeError for bool
+    """
+    x = as_operand(input)
+    if dtype_of(x).kind != "c":
+        return real_sign(x)
+    size = abs(x)
+    return x / where(equal(size, 0), 1, size)
+
+
 @elementwise(scalar=lambda x: call_scalar("abs", x), array=np.abs, accepts="buif", name="abs",
-             derivatives=[lambda x, out: sign(x)])
+             derivatives=[lambda x, out: real_sign(x)])
 def real_abs(input):
     """The absolute value of real numbers; slope 0 at 0."""
 
@@ -342,6 +356,7 @@ def frac(x: Tensor) -> Tensor:
 # ---------------------------------------------------------------- sums of products
 
 @planned
+@rounded_once
 def addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 * tensor2, element by element.
 
@@ -355,6 +370,7 @@ def addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: 
 
 
 @planned
+@rounded_once
 def addcdiv(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, value: TensorLike = 1) -> Tensor:
     """input + value * tensor1 / tensor2, element by element.
 
@@ -374,6 +390,7 @@ def is_one(value):
 
 
 @planned
+@rounded_once
 def lerp(input: TensorLike, end: TensorLike, weight: TensorLike) -> Tensor:
     """Linear interpolation: input + weight * (end - input).
 

@@ -134,6 +134,14 @@ def as_shape(name, shape):
     return tuple(as_size(name, size) for size in shape)
 
 
+def new_shape(name, shape):
+    """The shape of a Tensor that `name` makes, as `as_shape` has it. raises : ShapeError for a negative size"""
+    sizes = as_shape(name, shape)
+    for size in sizes:
+        require(">=", size, 0, lambda: ShapeError(f"{name}: a size is negative", note=f"shape: {list(sizes)}"))
+    return sizes
+
+
 def fill_in(name, shape, size):
     """`shape` with its one -1 replaced by what `size` elements leave.
 

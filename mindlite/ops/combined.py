@@ -17,7 +17,7 @@ from .arithmetic import abs, add, clamp, floor_divide, fmod, mul, pow, round, si
 from .basic import cast, reshape
 from .axes import normal_axis
 from .complex_numbers import imag, part_dtype
-from .define import as_operand, cast_to, dtype_of, promote_operands, to_float
+from .define import as_operand, cast_to, dtype_of, promote_operands, rounded_once, to_float
 from .elementary import exp2, log, logaddexp, sigmoid, sin
 from .logic import (equal, greater, isfinite, isinf, less, less_equal, logical_and, logical_not, logical_or, not_equal, where)
 from .moments import root
@@ -106,6 +106,7 @@ def xdivy(x: TensorLike, y: TensorLike) -> Tensor:
 
 
 @planned
+@rounded_once
 def xlogy(input: TensorLike, other: TensorLike) -> Tensor:
     """input * log(other), 0 where input is 0 (NaN where other is); the slope by input is log(other) there too, if that is finite.
 
@@ -143,6 +144,7 @@ def rint(input: Tensor) -> Tensor:
 
 
 @planned
+@rounded_once
 def deg2rad(x: TensorLike) -> Tensor:
     """Degrees as radians: x * pi / 180.
 
@@ -153,6 +155,7 @@ def deg2rad(x: TensorLike) -> Tensor:
 
 
 @planned
+@rounded_once
 def rad2deg(x: TensorLike) -> Tensor:
     """Radians as degrees: x * 180 / pi.
 
@@ -188,6 +191,7 @@ def ldexp(x: TensorLike, other: TensorLike) -> Tensor:
 
 
 @planned
+@rounded_once
 def sinc(input: TensorLike) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0.
 
@@ -199,6 +203,7 @@ def sinc(input: TensorLike) -> Tensor:
 
 
 @planned
+@rounded_once
 def logaddexp2(input: Tensor, other: Any) -> Tensor:
     """log2(2 ** input + 2 ** other), without overflow in between.
 
@@ -336,14 +341,11 @@ def sgn(input: TensorLike) -> Tensor:
     input  : Tensor or number of any dtype but bool
     raises : DTypeError for bool
     """
-    x = as_operand(input)
-    if dtype_of(x).kind != "c":
-        return sign(x)
-    size = abs(x)
-    return x / where(equal(size, 0), 1, size)
+    return sign(input)
 
 
 @planned
+@rounded_once
 def logit(input: TensorLike, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of the sigmoid.
 
@@ -381,6 +383,7 @@ def approximate_equal(x: TensorLike, y: TensorLike, tolerance: float = 1e-5) -> 
 
 
 @planned
+@rounded_once
 def fast_gelu(x: Tensor) -> Tensor:
     """An approximation of GELU: x * sigmoid(1.702 x).
 
@@ -394,6 +397,7 @@ def fast_gelu(x: Tensor) -> Tensor:
 
 
 @planned
+@rounded_once
 def swiglu(input: TensorLike, dim: int = -1) -> Tensor:
     """silu(the first half) * the second half, along `dim`.
 

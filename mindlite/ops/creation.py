@@ -21,7 +21,7 @@ from ..mindir.constraints import require
 from ..mindir.control import tape_new
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import as_expr, cast as cast_scalar
-from .axes import as_shape, as_size, normal_axis
+from .axes import as_size, new_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, cast_to, dtype_of, is_array, is_scalar
 from .indexing import iota
@@ -94,7 +94,7 @@ def full(size: Ints, fill_value: float | TensorLike, *, dtype: DTypeLike | None 
     raises : ShapeError for a negative size, ArgumentError for one that is no int, ValueRangeError for a number that an integer
              dtype does not hold
     """
-    shape = as_shape("full", size)
+    shape = new_shape("full", size)
     if is_array(fill_value) or not isinstance(fill_value, (bool, int, float, complex)):
         value = as_operand(fill_value, dtype and dt.dtype(dtype))
         return broadcast_to(cast_to(value, dt.dtype(dtype) if dtype else dtype_of(value)), shape=shape)
@@ -109,7 +109,7 @@ def zeros(size: Ints, dtype: DTypeLike | None = None) -> Tensor:
     dtype  : of it, float32 by default
     raises : ShapeError for a negative size, DTypeError for what is no dtype, ArgumentError for a size that is no int
     """
-    return full(size, 0, dtype=dtype or dt.float32)
+    return full(new_shape("zeros", size), 0, dtype=dtype or dt.float32)
 
 
 def ones(shape: Ints, dtype: DTypeLike | None = None) -> Tensor:
@@ -119,7 +119,7 @@ def ones(shape: Ints, dtype: DTypeLike | None = None) -> Tensor:
     dtype  : of it, float32 by default
     raises : ShapeError for a negative size, DTypeError for what is no dtype, ArgumentError for a size that is no int
     """
-    return full(shape, 1, dtype=dtype or dt.float32)
+    return full(new_shape("ones", shape), 1, dtype=dtype or dt.float32)
 
 
 def full_like(input: TensorLike, fill_value: float | TensorLike, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -153,7 +153,7 @@ def empty(*size: Any, dtype: DTypeLike | None = None) -> Tensor:
     out    : Tensor of the shape
     raises : ShapeError for a negative size, ArgumentError for one that is no int
     """
-    return zeros(size[0] if len(size) == 1 else size, dtype)
+    return zeros(new_shape("empty", size[0] if len(size) == 1 else size), dtype)
 
 
 # ---------------------------------------------------------------- ranges

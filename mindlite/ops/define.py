@@ -9,6 +9,7 @@ the axes), kernel (scalar), sbp (each axis split alike).
 from __future__ import annotations
 
 import contextvars
+import functools
 import inspect
 import re
 import threading
@@ -54,6 +55,23 @@ def is_scalar(value):
 def dtype_of(value):
     """The DType of an array-like."""
     return value.dtype if isinstance(value, (Tensor, AnfNode)) else dt.dtype(value.dtype)
+
+
+def rounded_once(function: Callable[P, Any]) -> Callable[P, Any]:
+    """A decorator of a function of floats, written in smaller operators: of float16 and bfloat16 it computes in float32 and
+    rounds the result, as torch does. In halves, x - tanh(x) of a small x would have no correct digit."""
+    @functools.wraps(function)
+    def wide(*args: P.args, **attrs: P.kwargs) -> Any:
+        kinds = {dtype_of(x) for x in (*args, *attrs.values()) if is_array(x)}
+        if not kinds or not all(kind in (dt.float16, dt.bfloat16) for kind in kinds):
+            return function(*args, **attrs)
+        made = function(*map(_single, args), **{name: _single(x) for name, x in attrs.items()})
+        return cast_to(made, kinds.pop()) if len(kinds) == 1 else made
+    return wide
+
+
+def _single(value):
+    return cast(value, dtype=dt.float32) if is_array(value) else value
 
 
 def as_operand(value, dtype=None):
@@ -294,10 +312,14 @@ def ufunc_evaluator(array):
     return evaluate
 
 
+# NumPy has no arithmetic on int4, and rounds halves after each step; kernels round them once
+_COMPUTED_IN = {dt.int4.numpy: np.int8, dt.float16.numpy: np.float32, dt.bfloat16.numpy: np.float32}
+
+
 def array_evaluator(array, out_dtype):
     """The eval rule of any function of ndarrays."""
     def evaluate(*args, **attrs):
-        wide = [a.astype(np.int8) if a.dtype is dt.int4.numpy else a for a in args]      # NumPy has no arithmetic on int4
+        wide = [a.astype(_COMPUTED_IN[a.dtype]) if a.dtype in _COMPUTED_IN else a for a in args]
         out = quietly(array, wide, attrs)                       # inf and NaN are results
         made = out_dtype if isinstance(out_dtype, dt.DType) else \
             out_dtype(dt.dtype(args[-1].dtype)) if out_dtype else None
@@ -373,31 +395,33 @@ def vmap_elementwise(prim, args, dims, size, attrs):
 
 @overload
 def composite(function: Callable[P, R], *, infer: Function, prepare: Function | None = None, traits: Iterable[str] = (),
-              name: str | None = None) -> Primitive[P, R]:
+              name: str | None = None, once: bool = False) -> Primitive[P, R]:
     """Of a function."""
 
 
 @overload
 def composite(function: None = None, *, infer: Function, prepare: Function | None = None, traits: Iterable[str] = (),
-              name: str | None = None) -> Callable[[Callable[P, R]], Primitive[P, R]]:
+              name: str | None = None, once: bool = False) -> Callable[[Callable[P, R]], Primitive[P, R]]:
     """A decorator."""
 
 
 def composite(function: Any = None, *, infer: Function, prepare: Function | None = None, traits: Iterable[str] = (),
-              name: str | None = None) -> Any:
+              name: str | None = None, once: bool = False) -> Any:
     """Declare an operator whose meaning is its body, written in smaller operators: the body is its `expand` rule.
 
     infer: its shape rule. eval runs the body eagerly; bprop, jvp and vmap, unless given, come from the body.
+    once : halves are computed in float32 and rounded once (`rounded_once`)
     """
     if function is None:
-        return lambda f: composite(f, infer=infer, prepare=prepare, traits=traits, name=name)
+        return lambda f: composite(f, infer=infer, prepare=prepare, traits=traits, name=name, once=once)
     prim = primitive(function, traits={"composite", *traits}, prepare=prepare, name=name)
     infer_rule(prim)(infer)
-    expand_rule(prim)(function)
+    body = rounded_once(function) if once else function
+    expand_rule(prim)(body)
 
     @eval_rule(prim)
     def evaluate(*args, **attrs):
-        out = function(*(Tensor.wrap(a) for a in args), **attrs)
+        out = body(*(Tensor.wrap(a) for a in args), **attrs)
         return tuple(x.host_array for x in out) if isinstance(out, tuple) else out.host_array
     return prim
 

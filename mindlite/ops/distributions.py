@@ -23,7 +23,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .activation import softmax
 from .arithmetic import abs, floor, maximum, sign
-from .axes import as_shape, broadcast_shapes
+from .axes import broadcast_shapes, new_shape
 from .basic import broadcast_to, cast, move_batch_axis, reshape, sum_to
 from .creation import full, one_hot
 from .define import as_operand, cast_to, dtype_of, to_float
@@ -41,7 +41,7 @@ _PROPOSALS = 16
 
 
 def _shape(name, shape, *parameters):
-    return broadcast_shapes(name, as_shape(name, shape), *(tuple(getattr(p, "shape", ())) for p in parameters))
+    return broadcast_shapes(name, new_shape(name, shape), *(tuple(getattr(p, "shape", ())) for p in parameters))
 
 
 def _check_positive(name, **parameters):
@@ -68,7 +68,7 @@ def standard_laplace(shape: Sequence[int], seed: int | None = None) -> Tensor:
     seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     raises : ShapeError for a negative size, ArgumentError for another seed
     """
-    u = rand(as_shape("standard_laplace", shape), seed=seed) - 0.5
+    u = rand(new_shape("standard_laplace", shape), seed=seed) - 0.5
     return stop_gradient(-sign(u) * log1p(-_below_one(2 * abs(u))))
 
 
@@ -185,7 +185,7 @@ def random_gamma(shape: Sequence[int], alpha: Any, seed: int | None = None) -> T
     out    : [*shape, *alpha's shape]
     """
     alpha = as_operand(alpha, dt.float32)
-    whole = as_shape("random_gamma", shape) + tuple(alpha.shape)
+    whole = new_shape("random_gamma", shape) + tuple(alpha.shape)
     return cast_to(_standard_gamma(whole, cast_to(alpha, dt.float64), seed), dtype_of(alpha))
 
 
@@ -228,7 +228,7 @@ def random_poisson(shape: Sequence[int], rate: Any, seed: int | None = None, dty
     raises : DTypeError for complex numbers
     """
     rate = _rate("random_poisson", rate)
-    whole = as_shape("random_poisson", shape) + tuple(rate.shape)
+    whole = new_shape("random_poisson", shape) + tuple(rate.shape)
     return cast(_counts(whole, rate, seed), dtype=dt.dtype(dtype))
 
 

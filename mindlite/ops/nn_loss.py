@@ -18,7 +18,7 @@ from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
 from .axes import normal_axis
 from .basic import reduce_sum, reshape
-from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, to_float
+from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, rounded_once, to_float
 from .elementary import exp, log, sqrt
 from .indexing import bounded_indices, iota
 from .logic import equal, less, less_equal, logical_and, not_equal, where
@@ -211,6 +211,7 @@ def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor, red
 # ---------------------------------------------------------------- numbers
 
 @planned
+@rounded_once
 def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """(input - target) ** 2.
 
@@ -238,6 +239,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
 
 
 @planned
+@rounded_once
 def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, reduction: str = "none") -> Tensor:
     """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2.
 
@@ -259,6 +261,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, red
 
 
 @planned
+@rounded_once
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d * d / 2 where d = |input - target| <= delta, else delta * (d - delta / 2).
 
@@ -300,6 +303,7 @@ def probabilities(x, *, what):
 
 
 @planned
+@rounded_once
 def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorLike | None = None,
                          reduction: str = "mean") -> Tensor:
     """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100.
@@ -318,6 +322,7 @@ def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorL
 
 
 @planned
+@rounded_once
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      pos_weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """binary_cross_entropy of sigmoid(input), without overflow.
@@ -338,6 +343,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
 
 @planned
+@rounded_once
 def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> Tensor:
     """The divergence of Kullback and Leibler: labels * (log(labels) - logits), 0 where a label is 0 or less.
 
@@ -357,6 +363,7 @@ def kl_div(logits: TensorLike, labels: TensorLike, reduction: str = "mean") -> T
 
 
 @planned
+@rounded_once
 def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:
     """The negative log likelihood of normal distributions: (log(var) + (x - target) ** 2 / var) / 2.
@@ -377,6 +384,7 @@ def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: 
 
 
 @planned
+@rounded_once
 def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)).
 
@@ -407,6 +415,7 @@ def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float 
 # ---------------------------------------------------------------- pairs
 
 @planned
+@rounded_once
 def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """The cosine of the angle between x1 and x2 along an axis; each length counts at least eps.
 

@@ -22,7 +22,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
-from .axes import as_shape, as_size, broadcast_shapes, flatten_index
+from .axes import as_size, broadcast_shapes, flatten_index, new_shape
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
@@ -225,8 +225,6 @@ def drawn_inside():
 def draw_numbers(prim, shape, words, seed, *operands, **attrs):
     """prim's numbers from the global state, or from a Generator's, which is then advanced; with a seed of one's own,
     always the same numbers. words : of 32 bits, for each number; operands : of prim, after the state"""
-    if any(compare("<", size, 0) for size in shape):
-        raise ShapeError("random numbers: a size is negative", note=f"shape: {list(shape)}")
     if seed is not None and not isinstance(seed, Generator):
         return prim(np.array([as_size(prim.name, seed, least=None), 0], np.int64), *operands, shape=shape, **attrs)
     state = current_state() if seed is None else seed.state
@@ -241,7 +239,7 @@ def _uniform(shape, dtype, seed):
 
 def _parts(name, shape, *values):
     """The drawn shape: `shape` and those of the parameters, broadcast together, as MindSpore has it."""
-    return broadcast_shapes(name, as_shape(name, shape), *(tuple(getattr(v, "shape", ())) for v in values))
+    return broadcast_shapes(name, new_shape(name, shape), *(tuple(getattr(v, "shape", ())) for v in values))
 
 
 # ---------------------------------------------------------------- public names
@@ -269,7 +267,7 @@ def standard_normal(shape: Sequence[int], seed: int | None = None, *, dtype: DTy
     raises : DTypeError for another dtype, ShapeError for a negative size, ArgumentError for another seed
     source : Box and Muller 1958, from two uniform numbers
     """
-    made_of, shape = dt.dtype(dtype), as_shape("standard_normal", shape)
+    made_of, shape = dt.dtype(dtype), new_shape("standard_normal", shape)
     if made_of.kind != "f":
         raise DTypeError(f"standard_normal: makes floats, not {made_of.name}", hint="ops.randint draws integers")
     wide = dt.float64 if made_of is dt.float64 else dt.float32
@@ -320,7 +318,7 @@ def randint(low: int, high: int, size: Sequence[int] | None = None, seed: int | 
     known = isinstance(low, int) and isinstance(high, int) and low < high
     if wanted.kind in "bui" and known and not _holds(wanted, low, high - 1):
         raise ValueRangeError(f"randint: {wanted.name} does not hold the range [{low}, {high})")
-    return draw_numbers(random_integers, as_shape("randint", size), 1, seed, low=low, high=high, dtype=wanted)
+    return draw_numbers(random_integers, new_shape("randint", size), 1, seed, low=low, high=high, dtype=wanted)
 
 
 def rand(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:
@@ -332,7 +330,7 @@ def rand(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = No
     raises : DTypeError for a dtype of integers, ShapeError for a negative size, ArgumentError for another seed
     source : Salmon et al. 2011, Philox4x32-10
     """
-    return _uniform(as_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype), seed)
+    return _uniform(new_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype), seed)
 
 
 def randn(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:
@@ -343,7 +341,7 @@ def randn(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = N
     seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     raises : DTypeError for another dtype, ShapeError for a negative size, ArgumentError for another seed
     """
-    return standard_normal(size[0] if len(size) == 1 else size, seed, dtype=dtype)
+    return standard_normal(new_shape("randn", size[0] if len(size) == 1 else size), seed, dtype=dtype)
 
 
 def rand_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -493,7 +491,7 @@ def gumbel(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike = 
     source : Gumbel 1954
     """
     kind = dt.dtype(dtype)
-    u = _uniform(as_shape("gumbel", shape), kind, seed)
+    u = _uniform(new_shape("gumbel", shape), kind, seed)
     return stop_gradient(-log(-log(u + (1 - u) * float(np.finfo(kind.numpy).tiny))))
 
 

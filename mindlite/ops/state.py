@@ -15,9 +15,10 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
+from ..mindir.graph import AnfNode
 from ..mindir.primitive import bprop_rule, current_interpreter, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .basic import batched, reshape
-from .define import as_operand, cast_to, composite, dtype_of, elementwise, is_array
+from .define import as_operand, cast_to, composite, dtype_of, elementwise, is_array, is_scalar
 from .sbp import elementwise_spec, sbp_rule
 from .slicing import slice_
 
@@ -223,12 +224,25 @@ def resume_gradients():
     current_interpreter().resume()
 
 
-@elementwise(scalar=lambda x: x, array=np.array, derivatives=[None], traits={"stop_gradient"})
-def stop_gradient(x: TensorLike):
+@elementwise(scalar=lambda x: x, array=np.array, derivatives=[None], traits={"stop_gradient"}, name="stop_gradient")
+def constant_of(x: TensorLike):
     """x, through which no gradient flows."""
 
 
-stop_gradient.also(value="x")
+def stop_gradient(value: Any) -> Any:
+    """`value`, through which no gradient flows.
+
+    value : Tensor; a tuple, list or dict of values, each of which is stopped; anything else stays as it is
+    out   : like value
+    """
+    if is_array(value) or isinstance(value, AnfNode) and is_scalar(value) and value.abstract.type is float:
+        return constant_of(value)
+    if isinstance(value, (tuple, list)):
+        parts = [stop_gradient(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, dict):
+        return {key: stop_gradient(part) for key, part in value.items()}
+    return value
 
 
 def depend(value: Any, expr: Any) -> Any:

@@ -515,7 +515,8 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
 
     input_x : Tensor of any dtype
     padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut at the end
-    mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end)
+    mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end of
+              what negative sizes leave)
     value   : number for "constant", 0 by default, converted to the dtype of input_x
     raises  : ValueRangeError for an unknown mode, ShapeError where reflect or circular want more than there is,
               ArgumentError for an odd number of sizes or more than axes
@@ -533,10 +534,16 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
         raise ValueRangeError(f"pad: no mode {mode!r}", hint="constant, reflect, replicate or circular")
     for axis, (before, after) in enumerate(ends):
         if not (isinstance(before, int) and isinstance(after, int) and before == after == 0):
-            wide = _pad_from_inside(input_x, axis, dim_max(before, 0), dim_max(after, 0), mode)
-            cut = any(not isinstance(count, int) or count < 0 for count in (before, after))
-            input_x = take_range(wide, axis, dim_max(-before, 0), wide.shape[axis] - dim_max(-after, 0)) if cut else wide
+            steps = [_pad_from_inside, _cropped]
+            for step in reversed(steps) if mode == "circular" else steps:   # what is cut off does not come round, as in torch
+                input_x = step(input_x, axis, before, after, mode)
     return input_x
+
+
+def _cropped(x, axis, before, after, mode):
+    if isinstance(before, int) and isinstance(after, int) and min(before, after) >= 0:
+        return x
+    return take_range(x, axis, dim_max(-before, 0), x.shape[axis] - dim_max(-after, 0))
 
 
 def pad_constant(x, ends, value=0):
@@ -553,7 +560,7 @@ def pad_constant(x, ends, value=0):
 
 
 def _pad_from_inside(x, axis, before, after, mode):
-    n = x.shape[axis]
+    n, before, after = x.shape[axis], dim_max(before, 0), dim_max(after, 0)
     for count in (before, after):
         if mode != "replicate":
             most = n - 1 if mode == "reflect" else n

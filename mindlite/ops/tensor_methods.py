@@ -580,19 +580,19 @@ def _itemset(self, *args):
 def _argmax_with_value(self, axis=0, keep_dims=False):
     """(the largest element along `axis`, its index int64), as ops.max(x, axis, keep_dims).
 
-    axis   : int, or None for all elements;      keep_dims : bool; True: the axis stays, with the size 1
+    axis   : int, or None for all elements;      keep_dims : bool; True: the axis stays, with the size 1. None leaves no axis
     raises : DTypeError for complex numbers, ShapeError for an empty axis, ValueRangeError for an axis outside
     """
-    return reduction.max(self, axis, keep_dims)
+    return reduction.max(self, axis, keep_dims and axis is not None)
 
 
 def _argmin_with_value(self, axis=0, keep_dims=False):
     """(the smallest element along `axis`, its index int64), as ops.min(x, axis, keep_dims).
 
-    axis   : int, or None for all elements;      keep_dims : bool; True: the axis stays, with the size 1
+    axis   : int, or None for all elements;      keep_dims : bool; True: the axis stays, with the size 1. None leaves no axis
     raises : DTypeError for complex numbers, ShapeError for an empty axis, ValueRangeError for an axis outside
     """
-    return reduction.min(self, axis, keep_dims)
+    return reduction.min(self, axis, keep_dims and axis is not None)
 
 
 def _top_k(self, k, sorted=True):

@@ -43,6 +43,15 @@ def test_an_unknown_setting_is_not_read():
         ms.get_context("colour")
 
 
+def test_a_setting_without_a_meaning_is_remembered():
+    assert ms.get_context("max_call_depth") == 1000
+    with pytest.warns(UserWarning, match="max_call_depth has no meaning"):
+        ms.set_context(max_call_depth=80)
+    assert ms.get_context("max_call_depth") == 80
+    with pytest.warns(UserWarning):
+        ms.set_context(max_call_depth=1000)
+
+
 def test_mutable_takes_values_alone():
     x = Tensor([1.0])
     assert ms.mutable((x, [2, {"a": x}]))[0] is x

@@ -216,6 +216,12 @@ def test_the_distance_of_sequences(normalize):
     np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+def test_a_sequence_of_a_sparse_tensor_has_no_gaps():
+    first = Tensor([[0, 1], [0, 3], [1, 2]]), Tensor([1, 2, 3]), Tensor([2, 4])
+    second = Tensor([[0, 2], [0, 0], [1, 0]]), Tensor([2, 1, 4]), Tensor([2, 4])
+    assert P.EditDistance(False)(*first, *second).asnumpy().tolist() == [0, 1]
+
+
 # ---------------------------------------------------------------- random numbers
 
 def test_a_cut_normal_distribution_has_its_moments():

@@ -165,12 +165,48 @@ def test_every_method_of_a_tensor_is_bound_to_it():
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
 @pytest.mark.parametrize("ends", [(-1, 2), (2, -1), (-1, -2), (3, 0)])
-def test_negative_sizes_of_padding_cut_what_has_been_padded(mode, ends):
+def test_negative_sizes_of_padding_cut_before_it_goes_round_and_after_it_is_reflected(mode, ends):
     x = np.arange(10.0, dtype=np.float32).reshape(2, 5)
-    wide = np.pad(x, [(0, 0), [max(e, 0) for e in ends]], {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode])
-    expected = wide[:, max(-ends[0], 0):wide.shape[1] - max(-ends[1], 0)]
+
+    def wide(x):
+        name = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
+        return np.pad(x, [(0, 0), [max(e, 0) for e in ends]], name)
+
+    def cut(x):
+        return x[:, max(-ends[0], 0):x.shape[1] - max(-ends[1], 0)]
+    expected = wide(cut(x)) if mode == "circular" else cut(wide(x))         # as torch
 
     def padded(x):
         return ms.ops.pad(x, ends, mode)
     for call in (padded, ms.jit(padded, fullgraph=True)):
         np.testing.assert_array_equal(call(ms.Tensor(x)).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("way", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_stop_gradient_keeps_the_form_of_what_it_is_given(way):
+    def stopped(x, y):
+        parts = ms.ops.stop_gradient({"pair": (x * 2, [y]), "number": 3.0, "name": "a"})
+        return (parts["pair"][0] * x + parts["pair"][1][0] * y).sum(), parts["number"], parts["name"]
+
+    def loss(x, y):
+        return stopped(x, y)[0]
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    value, number, name = way(stopped)(x, y)
+    assert value.asnumpy() == 35 and number == 3.0 and type(number) is float and name == "a"
+    dx, dy = way(ms.grad(loss, (0, 1)))(x, y)
+    assert dx.asnumpy().tolist() == [2, 4] and dy.asnumpy().tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("call", [ms.ops.sign, ms.ops.sgn, Tensor.sign, Tensor.sgn], ids=["sign", "sgn", "x.sign", "x.sgn"])
+def test_the_sign_of_a_complex_number_has_its_angle_and_the_size_one(call):
+    z = np.array([3 + 4j, 0, 7 - 24j, -2], np.complex64)
+    for way in (call, ms.jit(lambda z: call(z), fullgraph=True)):
+        np.testing.assert_allclose(way(Tensor(z)).asnumpy(), [0.6 + 0.8j, 0, 0.28 - 0.96j, -1], rtol=1e-6)
+
+
+def test_an_extremum_of_all_elements_with_its_index_has_no_axes():
+    x = Tensor([[1, 5], [9, -7]])
+    for keep in (False, True):
+        assert [int(v) for v in x.argmax_with_value(None, keep)] == [9, 2] and x.argmax_with_value(None, keep)[0].shape == ()
+        assert [int(v) for v in x.argmin_with_value(None, keep)] == [-7, 3] and x.argmin_with_value(None, keep)[1].shape == ()
+    assert x.argmax_with_value(0, True)[0].shape == (1, 2)

@@ -243,6 +243,21 @@ def test_an_operand_that_means_nothing_is_refused_by_name(call, error, text):
         call()
 
 
+MAKERS = {"zeros": (), "ones": (), "full": (1,), "empty": (), "rand": (), "randn": (), "standard_normal": (), "gumbel": (),
+          "normal": (0.0, 1.0), "uniform": (ONE[0], ONE[1]), "standard_laplace": (), "laplace": (ONE[0], ONE[1]),
+          "gamma": (ONE[0], ONE[1]), "random_gamma": (ONE[0],), "poisson": (ONE[0],), "random_poisson": (ONE[0],)}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_negative_size_is_refused_in_the_name_of_what_the_user_called(name):
+    def make():
+        return getattr(ops, name)((2, -1), *MAKERS[name])
+
+    for called in (make, ms.jit(make, fullgraph=True)):
+        with pytest.raises(ShapeError, match=f"^{name}: a size is negative"):
+            called()
+
+
 @pytest.mark.parametrize("call, error, text", [
     (lambda: ops.adaptive_avg_pool2d(INTEGERS, 2), DTypeError, "adaptive_avg_pool2d: does not take int64"),
     (lambda: ops.adaptive_avg_pool1d(INTEGERS[0], 2), DTypeError, "adaptive_avg_pool1d: does not take int64"),

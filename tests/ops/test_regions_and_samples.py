@@ -256,12 +256,6 @@ def test_a_list_or_a_number_in_place_of_a_tensor_is_named():
             P.FusedSparseAdam()(*table, rate, rate, rate, 0.9, 0.99, 1e-8, *operands)
 
 
-def test_hard_sigmoid_and_hard_swish_of_halves_are_rounded_once(way):
-    x = np.linspace(-4, 4, 161).astype(np.float16)
-    inner = np.clip(x + np.float16(3), 0, 6)
-    np.testing.assert_array_equal(way(ops.hardsigmoid)(Tensor(x)).asnumpy(), inner / np.float16(6))
-
-
 def test_means_of_rows_that_share_a_number():
     x, rows, numbers = draw.randn(5, 2).astype(np.float32), [4, 0, 0, 2], [0, 0, 2, 2]
     mean = lambda x: ops.sparse_segment_mean(x, Tensor(rows, ms.int32), Tensor(numbers, ms.int32))                 # noqa: E731

@@ -5,7 +5,7 @@ from ...common import dtype as dt
 from ...common.errors import ShapeError, ValueRangeError
 from .. import (arange, bernoulli, cast, clamp, concat, erf, erfinv, full, log_uniform_candidate_sampler, ones, randint, randperm,
                 reshape, sum, uniform)
-from ..axes import as_shape
+from ..axes import new_shape
 from ..define import as_operand, cast_to, dtype_of
 from .define import operation
 
@@ -22,7 +22,7 @@ def _between(shape, low, high, seed, dtype):
 @operation
 def TruncatedNormal(shape, *, dtype=dt.float32, seed=0, seed2=0):
     """Normal numbers of mean 0 and variance 1 of which those outside of [-2, 2] are drawn again. shape : a Tensor or tuple"""
-    return _between(as_shape("TruncatedNormal", shape), -2.0, 2.0, seed, dtype)
+    return _between(new_shape("TruncatedNormal", shape), -2.0, 2.0, seed, dtype)
 
 
 @operation
@@ -31,7 +31,7 @@ def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, *, seed=0, seed2
 
     shape : [batch, ..], a Tensor or tuple; mean, stdevs, min, max : f[] , f[1] or f[batch], one for each of the batch
     """
-    shape = as_shape("ParameterizedTruncatedNormal", shape)
+    shape = new_shape("ParameterizedTruncatedNormal", shape)
     kind = dtype_of(as_operand(mean))
     parts = [as_operand(x) if as_operand(x).ndim == 0 or as_operand(x).shape[0] == 1
              else reshape(as_operand(x), shape=(-1,) + (1,) * (len(shape) - 1)) for x in (mean, stdevs, min, max)]
@@ -43,7 +43,7 @@ def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, *, seed=0, seed2
 @operation
 def NonDeterministicInts(shape, *, dtype=dt.int64):
     """Integers over the whole range of the dtype. shape : a Tensor or tuple"""
-    shape = as_shape("NonDeterministicInts", shape)
+    shape = new_shape("NonDeterministicInts", shape)
     upper, lower = (randint(-2 ** 31, 2 ** 31, shape, dtype=dt.int64) for _ in range(2))
     return cast(upper * 2 ** 32 + (lower + 2 ** 31) if dt.dtype(dtype).bits == 64 else lower, dtype=dtype)
 
@@ -74,7 +74,7 @@ def LogUniformCandidateSampler(true_classes, *, num_true=1, num_sampled=5, uniqu
 @operation
 def DropoutGenMask(shape, keep_prob, *, Seed0=0, Seed1=0):
     """u8[n / 8] : one bit for each element of the shape, 1 with probability keep_prob; n is rounded up to a multiple of 128."""
-    count = -(-math.prod(as_shape("DropoutGenMask", shape)) // 128) * 128
+    count = -(-math.prod(new_shape("DropoutGenMask", shape)) // 128) * 128
     bits = bernoulli(ones((count // 8, 8)), keep_prob, Seed0 or None)
     return cast(sum(cast(bits, dtype=dt.int32) * as_operand([1, 2, 4, 8, 16, 32, 64, 128]), -1), dtype=dt.uint8)
 

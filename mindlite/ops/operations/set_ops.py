@@ -4,8 +4,8 @@ Sources: Levenshtein 1966, Wagner & Fischer 1974 (the distance of sequences)
 """
 from ...common import dtype as dt
 from ...common.errors import ShapeError, ValueRangeError
-from .. import (all, any, arange, broadcast_to, cast, ceil, coalesce, concat, cummin, cumsum, equal, expand_dims, full, full_like,
-                gather, gather_elements, greater, logical_and, logical_not, maximum, minimum, nonzero, not_equal,
+from .. import (all, any, arange, argsort, broadcast_to, cast, ceil, coalesce, concat, cummin, cumsum, equal, expand_dims, full,
+                full_like, gather, gather_elements, greater, logical_and, logical_not, maximum, minimum, nonzero, not_equal,
                 reshape, scatter_nd, searchsorted, stack, sum, where, zeros)
 from ..define import as_operand, cast_to, dtype_of
 from .define import operation, table
@@ -105,7 +105,7 @@ def SparseSlice(indices, values, shape, start, size):
 # ---------------------------------------------------------------- distances
 
 def _sequences(name, indices, values, shape, lead):
-    """(values [cells, length], how many of each cell count): the sequences along the last axis of a sparse tensor."""
+    """(values [cells, length], how many of each cell count): the sequences along the last axis of a sparse tensor, no gaps."""
     indices, values = cast(as_operand(indices), dtype=dt.int64), as_operand(values)
     if indices.ndim != 2 or indices.shape[1] != len(shape) or tuple(values.shape) != (indices.shape[0],):
         raise ShapeError(f"{name}: indices are [K, {len(shape)}], values [K]",
@@ -113,9 +113,11 @@ def _sequences(name, indices, values, shape, lead):
     cell, cells = 0, 1
     for axis, whole in enumerate(lead):
         cell, cells = cell * whole + indices[:, axis], cells * whole
-    cell = cell + 0 * indices[:, -1]
-    counts = scatter_nd(expand_dims(cell, -1), full((values.shape[0],), 1), (cells,))
-    return scatter_nd(stack((cell, indices[:, -1]), 1), values, (cells, shape[-1])), counts
+    order = argsort(cell * shape[-1] + indices[:, -1])
+    rows = gather(cell + 0 * indices[:, -1], order, 0)
+    counts = scatter_nd(expand_dims(rows, -1), full((values.shape[0],), 1), (cells,))
+    places = arange(values.shape[0]) - gather(cumsum(counts, 0) - counts, rows, 0)
+    return scatter_nd(stack((rows, places), 1), gather(values, order, 0), (cells, shape[-1])), counts
 
 
 @operation
