@@ -304,9 +304,14 @@ def parted(array: np.ndarray, sizes: Any, axis: int) -> list[np.ndarray]:
     return [np.ascontiguousarray(array[(slice(None),) * axis + (slice(end - size, end),)]) for size, end in zip(sizes, ends)]
 
 
-def even_sizes(size: Size, count: int) -> tuple[Size, ...]:
+def even_sizes(size: Size, count: int, unit: Size = 1) -> tuple[Size, ...]:
     """The sizes of `count` parts of `size` elements, an int or Dim: the first ones have one more where they are uneven, and the
-    last ones none where there are fewer elements than parts."""
+    last ones none where there are fewer elements than parts.
+
+    unit : how many elements stay together; it divides the size
+    """
+    if unit != 1:
+        return tuple([unit * part for part in even_sizes(size // unit if unit != 0 else 0, count)])
     more = 0 if size % count == 0 else count - 1             # proved, where the size is open
     return tuple([(size + max(more - i, 0)) // count for i in range(count)])
 

@@ -6,6 +6,8 @@
 """
 from __future__ import annotations
 
+from typing import Any
+
 from .records import dataclass
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -13,11 +15,16 @@ REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
 
 @dataclass(frozen=True)
 class Split:
-    """Each device has its part of `axis`, counted from the front; parts are in the order of the devices."""
+    """Each device has its part of `axis`, counted from the front; parts are in the order of the devices.
+
+    unit : parts are of so many elements or a multiple of them, an int or Dim that divides the size of the axis. Rows of
+           [b, s, h] that became an axis of b * s are split by s
+    """
     axis: int
+    unit: Any = 1
 
     def __str__(self) -> str:
-        return f"S{self.axis}"
+        return f"S{self.axis}" if self.unit == 1 else f"S{self.axis} by {self.unit}"
 
 
 @dataclass(frozen=True)

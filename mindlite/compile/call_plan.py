@@ -94,7 +94,8 @@ class CallPlan:
             ("out", step[1], self.abstracts[step[1]].dtype.numpy, self.abstracts[step[1]].shape, devices.get(step[1]))
             if step[0] == "out" else (step[0], given.get(step[1]), number.get(step[1]), *step[2:])
             for step in lowered.parameters])
-        self.static = all(isinstance(size, int) for step in self.steps if step[0] == "out" for size in step[3])
+        shapes = [*[step[3] for step in self.steps if step[0] == "out"], *[shape for _, shape in self.parts.values()]]
+        self.static = all(isinstance(size, int) for shape in shapes for size in shape)
         self.meets_python = executable.linked.has_python or any(step[0] == "object" for step in self.steps)
         self.output: Any = tuple([Result(number) for number in range(len(self.results))])
 

@@ -63,21 +63,23 @@ class Lowered:
     parameters: list[tuple]
 
 
-def lower(graph: FuncGraph, updates: Iterable[tuple[int, int]] = (), device: Device | None = None) -> Lowered:
+def lower(graph: FuncGraph, updates: Iterable[tuple[int, int]] = (), device: Device | None = None,
+          wholes: dict[int, tuple] | None = None) -> Lowered:
     """The Lowered of a typed graph.
 
     updates : (number of an output, number of the parameter whose memory gets it)
     device  : where kernels run, a Device, or None for the CPU; parameters lie where their abstracts say
+    wholes  : {number of a parameter of which this rank has a part: the shape of the whole}
     """
-    return _Entry(graph, dict(updates), device).run()
+    return _Entry(graph, dict(updates), device, wholes or {}).run()
 
 
 class _Entry(Lowering):
     """Lowers an outermost graph: its parameters and results, and which rule a node has."""
 
-    def __init__(self, graph: FuncGraph, updates: dict[int, int], device: Device | None) -> None:
+    def __init__(self, graph: FuncGraph, updates: dict[int, int], device: Device | None, wholes: dict[int, tuple]) -> None:
         super().__init__(graph.name.replace("<", "").replace(">", "") or "main", device)
-        self.graph, self.updates = graph, updates
+        self.graph, self.updates, self.wholes = graph, updates, wholes
         self.place = None if device is None else Placement(graph, device)
 
     # -- the entry
@@ -86,8 +88,8 @@ class _Entry(Lowering):
         """Lower the graph."""
         b, graph = self.b, self.graph
         self.parameters: list[tuple] = []
-        for p in graph.parameters:
-            self.enter_parameter(p)
+        for number, p in enumerate(graph.parameters):
+            self.enter_parameter(p, self.wholes.get(number))
         self.choose_targets()
         if any(n.fn is call for g in graph.reachable() for n in g.nodes):
             self.results = b.tape()
@@ -102,13 +104,13 @@ class _Entry(Lowering):
         program = Program(flow, self.flows, tuple(specs))
         return Lowered(program, outputs, self.kernels, (list(self.data.values()), self.objects), self.parameters)
 
-    def enter_parameter(self, p: Parameter) -> None:
-        """Registers for a parameter: a pointer and the sizes not seen yet, or a number."""
+    def enter_parameter(self, p: Parameter, whole: tuple | None = None) -> None:
+        """Registers for a parameter: a pointer and the sizes not seen yet, those of the whole where this is a part, or a number."""
         abstract = p.abstract
         if isinstance(abstract, AbstractTensor):
             self.env[p] = self.b.param("ptr", p.name, device=abstract.device)
             self.parameters.append(("tensor", p))
-            for axis, size in enumerate(abstract.shape):
+            for axis, size in enumerate(abstract.shape if whole is None else whole):
                 symbol = lone_symbol(size)
                 if symbol is not None and symbol not in self.sizes:
                     self.sizes[symbol] = self.b.param("i64", f"{p.name}.shape[{axis}]", symbol=symbol)

@@ -125,7 +125,8 @@ def _compile(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
         progress.stage = one.stage
     graph = PIPELINE.run(specialised.graph, wanted, begins=begins, seen=seen)
     with timed("plan"):
-        lowered = lower(graph, update_targets(specialised, graph), wanted.device)
+        wholes = None if wanted.plan is None else wanted.plan.wholes
+        lowered = lower(graph, update_targets(specialised, graph), wanted.device, wholes)
     progress.program = lowered.program
     with timed("load"):
         executable = Executable(lowered.program, printer)

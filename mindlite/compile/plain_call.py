@@ -34,6 +34,7 @@ class Ran(NamedTuple):
     made: dict[int, Any]                     # {number of an output: its new array}
     copies: list[tuple[np.ndarray, np.ndarray]]          # arguments that are not contiguous, and the copies taken for them
     objects: list                            # the Python objects of the run
+    sizes: dict                              # {Symbol: int} of the open sizes of results
 
 
 def fits(plan: CallPlan, signature: Signature) -> bool:
@@ -85,7 +86,7 @@ def _run(plan: CallPlan, arrays: Sequence[Any], objects: list) -> Ran:
             made[index] = array = np.empty(shape, more) if device is None else empty_on(device, shape, more)
             params.append(address_of(array))
             continue
-        value = arrays[index] if index is not None else plan.held[more].tensor.elements
+        whole = value = arrays[index] if index is not None else plan.held[more].tensor.elements
         if plan.shared:
             value = part_here(value)
         if kind == "tensor":
@@ -94,14 +95,14 @@ def _run(plan: CallPlan, arrays: Sequence[Any], objects: list) -> Ran:
                 value = copies[-1][1]
             params.append(address_of(value))
         elif kind == "size":
-            params.append(value.shape[rest[0]])
+            params.append(whole.shape[rest[0]])
         elif kind == "scalar":
             params.append(value)
         else:
             params.append(len(objects))
             objects.append(value)
     values, outputs = plan.executable.run(params)
-    return Ran(values, outputs, made, copies, objects)
+    return Ran(values, outputs, made, copies, objects, env)
 
 
 def run_graph(plan: CallPlan, arrays: Sequence[Any]) -> list:
@@ -118,7 +119,7 @@ def output_of(plan: CallPlan, number: int, ran: Ran) -> Any:
         made = ran.made[index] if kind == "param" else ran.outputs[index]
         if number in plan.parts:
             placement, shape = plan.parts[number]
-            return ShardedArray(made, shape, placement)
+            return ShardedArray(made, tuple([evaluate(size, ran.sizes) for size in shape]), placement)
         return made
     if kind == "value":
         value, abstract = ran.values[index], plan.abstracts[number]

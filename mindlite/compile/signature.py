@@ -378,8 +378,6 @@ def open_sizes(signature: Part, chosen: Callable[[str, int], bool], path: str = 
     """The signature with a Symbol for each chosen size; equal sizes share one."""
     symbols = {} if symbols is None else symbols
     if isinstance(signature, TensorSpec):
-        if signature.placement is not None:                  # the parts of ranks have known sizes
-            return signature
         shape = []
         for axis, size in enumerate(signature.shape):
             if not isinstance(size, Symbol) and chosen(f"{path}.shape[{axis}]", size):

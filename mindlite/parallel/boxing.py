@@ -40,7 +40,7 @@ def changes(have, want):
     def change(k, to):
         if current[k] == to:
             return
-        if (type(current[k]), type(to)) not in OPERATORS:        # P(max) -> P, S -> P: through the whole
+        if (type(current[k]), type(to)) not in OPERATORS or _on_one_axis(current[k], to):    # P(max) -> P, S -> P: through the whole
             change(k, Broadcast())
         if current[k] != to:
             steps.append((k, current[k], to))
@@ -54,6 +54,11 @@ def changes(have, want):
     for k in range(len(have)):
         change(k, want[k])
     return steps
+
+
+def _on_one_axis(before, after):
+    """True for two ways to split one axis."""
+    return isinstance(before, Split) and isinstance(after, Split) and before.axis == after.axis
 
 
 def steps(have, want, shape, itemsize, rank):
@@ -79,19 +84,19 @@ def box(x, have, want, shape, rank):
     for k, before, after in changes(have.sbps, want.sbps):
         group, count = mesh.group(k, rank), mesh.shape[k]
         opened = Placement(mesh, tuple(current[:k] + [Broadcast()] + current[k + 1:])).local_shape(shape, rank)
-        sizes = [even_sizes(size, count) for size in opened]
+        splits, gathers = [even_sizes(opened[sbp.axis], count, sbp.unit) if isinstance(sbp, Split) else ()
+                           for sbp in (after, before)]
         if isinstance(before, Partial) and isinstance(after, Broadcast):
             x = all_reduce(x, reduction=before.reduction, group=group)
         elif isinstance(before, Partial):
-            x = reduce_scatter(x, reduction=before.reduction, axis=after.axis, group=group, sizes=sizes[after.axis])
+            x = reduce_scatter(x, reduction=before.reduction, axis=after.axis, group=group, sizes=splits)
         elif isinstance(before, Split) and isinstance(after, Broadcast):
-            x = all_gather(x, axis=before.axis, group=group, sizes=sizes[before.axis])
+            x = all_gather(x, axis=before.axis, group=group, sizes=gathers)
         elif isinstance(before, Split):
-            x = all_to_all(x, split_axis=after.axis, gather_axis=before.axis, group=group, splits=sizes[after.axis],
-                           gathers=sizes[before.axis])
+            x = all_to_all(x, split_axis=after.axis, gather_axis=before.axis, group=group, splits=splits, gathers=gathers)
         elif isinstance(after, Split):
-            begin = sum(sizes[after.axis][:at[k]])
-            x = take_range(x, after.axis, begin, begin + sizes[after.axis][at[k]])
+            begin = sum(splits[:at[k]])
+            x = take_range(x, after.axis, begin, begin + splits[at[k]])
         elif after.reduction == "sum" and at[k] > 0:         # the maximum (product of one ..) of equal parts is any of them
             x = x * 0
         elif after.reduction == "prod" and at[k] > 0:

@@ -63,7 +63,7 @@ class Placement:
             begin, end = 0, size
             for k, sbp in enumerate(self.sbps):
                 if isinstance(sbp, Split) and sbp.axis == axis:
-                    sizes = even_sizes(end - begin, self.mesh.shape[k])
+                    sizes = even_sizes(end - begin, self.mesh.shape[k], sbp.unit)
                     begin += sum(sizes[:at[k]])
                     end = begin + sizes[at[k]]
             found.append((begin, end))
@@ -108,7 +108,7 @@ class Placement:
                 part = engine().all_reduce(part, sbp.reduction, group)
             elif isinstance(sbp, Split):
                 size = Placement(self.mesh, tuple(sbps)).local_shape(shape, rank)[sbp.axis]
-                part = engine().all_gather(part, even_sizes(size, self.mesh.shape[k]), sbp.axis, group)
+                part = engine().all_gather(part, even_sizes(size, self.mesh.shape[k], sbp.unit), sbp.axis, group)
         return part
 
     def with_partial(self, reductions):
@@ -131,7 +131,7 @@ class Placement:
         """The Placement of a tensor that has one more axis, which is whole, at `axis`; None: no more."""
         if axis is None:
             return self
-        return Placement(self.mesh, tuple([Split(sbp.axis + (sbp.axis >= axis)) if isinstance(sbp, Split) else sbp
+        return Placement(self.mesh, tuple([Split(sbp.axis + (sbp.axis >= axis), sbp.unit) if isinstance(sbp, Split) else sbp
                                            for sbp in self.sbps]))
 
     @property

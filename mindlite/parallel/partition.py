@@ -16,6 +16,8 @@ Sizes may be open (Dims). A rank's part of n rows is then (n + 1) // 2 or n // 2
 predicted: one graph serves all sizes. An operator is split along an open size where every rank can compute its part, whatever the
 size is: what the operator demands of its parts is proved. So no fact is left that a call could break on one rank only.
 
+Where rows of [b, s, h] became an axis of b * s, whatever b and s are, a part is that of rows: it is split by s (`Units`).
+
 Source: OneFlow (Yuan et al. 2021, sections 3.2 and 3.3); the order, autodiff first, is GSPMD's too (Xu et al. 2021).
 """
 import difflib
@@ -30,13 +32,14 @@ from ..common.location import Origin
 from ..common.ranks import engine
 from ..common.records import dataclass
 from ..common.sbp import Broadcast, Partial, Split
-from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import building, results_of
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.constraints import collecting
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import Primitive, cost_rule, expand_rule, infer_rule, sbp_rule_table
 from ..ops.activation import log_softmax_along, softmax_along
+from ..ops.basic import reshape
 from ..ops.collectives import on_rank, placed
 from ..ops.moments import reduce_logsumexp, reduce_mean, reduce_norm
 from ..ops.nn_norm import standardize
@@ -48,6 +51,7 @@ from .search import cheapest
 
 UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
 MOST = 64                                        # options of one operator
+UNITS = 3                                        # units of one size
 SETS = 40                                        # sets of SBPs in which a value with several readers may be there
 NEVER = 1e9                                      # the price of what does not fit
 OPEN = 64                                        # what an open size counts in prices and in the report, nowhere else
@@ -85,6 +89,7 @@ class Plan:
 
     boxings : (Location, what, Placement before, after, Steps) in order       whole: {name: how often it was computed in whole}
     results : {number: (Placement, whole shape)} of those that lie in parts
+    wholes  : {number of a parameter of which this rank has a part: the shape of the whole}
     points  : (points of this rank, of the whole program), OPEN for an open size; seconds: the price    exact: no plan is cheaper
     parameters: {Parameter: Placement} that were chosen                       memory : bytes of Parameters on this rank
     buckets : all_reduces of `boxings` that travel as one (parallel/buckets.py)
@@ -95,6 +100,7 @@ class Plan:
     chosen: list = field(default_factory=list)
     buckets: list = field(default_factory=list)
     results: dict = field(default_factory=dict)
+    wholes: dict = field(default_factory=dict)
     parameters: dict = field(default_factory=dict)
     memory: int = 0
     points: tuple = (0, 0)
@@ -217,6 +223,7 @@ def partition(graph, machine=None, ends=None):
         kept = {number: lying[p] for number, p in ends.updates.items() if p in lying}
         ends = Ends({**ends.lying, **lying}, {**ends.kept, **kept}, ends.free)
     plan.memory = sum(_bytes(p, ends.lying.get(p)) for p in graph.parameters if p.default is not None)
+    plan.wholes = {number: tuple(p.abstract.shape) for number, p in enumerate(graph.parameters) if p in ends.lying}
     made = _Writer(graph, mesh, chosen, plan, ends).write()
     plan.buckets = join(made)
     return made, plan
@@ -293,15 +300,54 @@ def result_sbps(graph, number, ends, have):
     if isinstance(node, CNode) and node.fn is placed and node.attrs["lasting"]:
         placement = node.attrs["placement"]
         return (Broadcast(),) * len(have) if placement is None else placement.sbps
-    if not ends.free or not isinstance(node.abstract, AbstractTensor) or _elements(node.abstract) <= 1:
+    if not ends.free or not isinstance(node.abstract, AbstractTensor) or _elements(node.abstract) <= 1 or \
+            symbols_of_abstract(node.abstract) - {symbol for p in graph.parameters for symbol in symbols_of_abstract(p.abstract)}:
         return (Broadcast(),) * len(have)
-    return tuple([Broadcast() if isinstance(sbp, Partial) and not ends.partial else sbp for sbp in have])
+    return tuple([Broadcast() if isinstance(sbp, Partial) and not ends.partial else
+                  Split(sbp.axis) if isinstance(sbp, Split) else sbp for sbp in have])
 
 
 # ---------------------------------------------------------------- options and their price
 
-def options(node, mesh):
-    """The Options of a node; the first is: whole on each rank."""
+class Units:
+    """By how many elements axes may be split (`Split.unit`): {size: units} of the axes that a reshape has joined, or divides again.
+
+    count : of the ranks, between which sizes may be proved to be even; then nothing has to stay together
+    """
+
+    def __init__(self, nodes, count):
+        self.of: dict = {}
+        joined = {pair for node in nodes if node.fn is reshape for pair in self.pairs(node, count)}
+        for _ in joined:                                     # what was joined is joined again
+            for small, large, unit in joined:
+                self.of[large] = tuple(dict.fromkeys([*self.of.get(large, ()), *[
+                    unit * inner for inner in (1, *self.of.get(small, ()))]]))[:UNITS]
+
+    @staticmethod
+    def pairs(node, count):
+        """(smaller size, larger one, their ratio) of axes of which the parts are the same elements, and may be uneven."""
+        (before,), (after,) = index_string(reshape, [node.args[0].abstract], node.attrs)
+        sizes = dict(zip(before, node.args[0].abstract.shape))
+        for letter, n in zip(after, node.abstract.shape):
+            m = sizes.get(letter) if letter != "_" else None
+            for small, large in ((m, n), (n, m)) if m is not None and m != n else ():
+                if small != 0 and small * (large // small) == large and not (small % count == 0 and large % count == 0):
+                    yield small, large, large // small
+
+    def choices(self, node, words, shapes, letter, count):
+        """[{size of an axis with that letter: the unit of its parts}]. words, shapes: of all operands and results"""
+        sizes = tuple(dict.fromkeys(n for word, shape in zip(words, shapes) for c, n in zip(word, shape) if c == letter))
+        found = [dict.fromkeys(sizes, 1)] if same_parts(words, shapes, letter, count) else []
+        if len(sizes) == 1:
+            found += [{sizes[0]: unit} for unit in self.of.get(sizes[0], ())]
+        elif node.fn is reshape:
+            found += [{small: inner, large: inner * unit} for small, large, unit in self.pairs(node, count)
+                      if {small, large} == set(sizes) for inner in (1, *self.of.get(small, ()))]
+        return found
+
+
+def options(node, mesh, units):
+    """The Options of a node; the first is: whole on each rank. units: the Units of its graph"""
     wholes = (Broadcast(),) * len(mesh.shape)
     outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
     found = [Option((wholes,) * len(node.args), (wholes,) * len(outs), 1.0)]
@@ -317,16 +363,22 @@ def options(node, mesh):
     words, shapes = (*ins, *made), [shape_of(kind) for kind in (*kinds, *outs)]
     for choice in itertools.product(signatures(node.fn, kinds, node.attrs), repeat=len(mesh.shape)):
         counts = {s.letter: math.prod(n for other, n in zip(choice, mesh.shape) if other.letter == s.letter) for s in choice}
-        if all(s.letter == "" and _is_whole(s) for s in choice) or not all(
-                same_parts(words, shapes, letter, count) for letter, count in counts.items()):
+        if all(s.letter == "" and _is_whole(s) for s in choice):
             continue
-        ins = tuple([tuple([s.ins[i] for s in choice]) for i in range(len(kinds))])
-        made = tuple([tuple([s.outs[i] for s in choice]) for i in range(len(outs))])
-        if all(map(fits, itertools.repeat(mesh), kinds, ins)) and all(map(fits, itertools.repeat(mesh), outs, made)) \
-                and computes_parts(node, mesh, ins, made):
-            share = math.prod(1 / size for s, size in zip(choice, mesh.shape) if s.letter)
-            found.append(Option(ins, made, share))
+        share = math.prod(1 / size for s, size in zip(choice, mesh.shape) if s.letter)
+        for together in itertools.product(*[units.choices(node, words, shapes, *item) for item in counts.items()]):
+            by = dict(zip(counts, together))
+            ins = tuple([tuple([_by_unit(s.ins[i], by[s.letter], kinds[i]) for s in choice]) for i in range(len(kinds))])
+            made = tuple([tuple([_by_unit(s.outs[i], by[s.letter], outs[i]) for s in choice]) for i in range(len(outs))])
+            if all(map(fits, itertools.repeat(mesh), kinds, ins)) and all(map(fits, itertools.repeat(mesh), outs, made)) \
+                    and computes_parts(node, mesh, ins, made):
+                found.append(Option(ins, made, share))
     return found[:MOST]
+
+
+def _by_unit(sbp, units, abstract):
+    """An SBP of a signature with the unit of its axis. units: {size: unit} of the letter that is split"""
+    return Split(sbp.axis, units.get(abstract.shape[sbp.axis], 1)) if isinstance(sbp, Split) else sbp
 
 
 def computes_parts(node, mesh, ins, outs):
@@ -337,7 +389,7 @@ def computes_parts(node, mesh, ins, outs):
     if not any(isinstance(size, Dim) for abstract in (*kinds, *whole) for size in shape_of(abstract)):
         return True
     rule = sbp_rule_table[node.fn]
-    if rule.lookup is not None and Split(node.attrs["axis"]) in ins[0]:
+    if rule.lookup is not None and any(isinstance(sbp, Split) and sbp.axis == node.attrs["axis"] for sbp in ins[0]):
         return isinstance(kinds[0].shape[node.attrs["axis"]], int)
     with collecting() as known:
         infer_rule[node.fn](*kinds, **node.attrs)
@@ -369,8 +421,8 @@ def fits(mesh, abstract, sbps):
     if any(isinstance(sbp, Partial) and sbp.reduction == "sum" for sbp in sbps) and abstract.dtype.kind == "b":
         return False
     for axis in {sbp.axis for sbp in sbps if isinstance(sbp, Split)}:
-        count = math.prod(size for sbp, size in zip(sbps, mesh.shape) if sbp == Split(axis))
-        if compare("<", abstract.shape[axis], count):
+        splits = [(sbp.unit, size) for sbp, size in zip(sbps, mesh.shape) if isinstance(sbp, Split) and sbp.axis == axis]
+        if compare("<", abstract.shape[axis], splits[0][0] * math.prod(size for _, size in splits)):
             return False
     return True
 
@@ -406,7 +458,8 @@ def _elements(tensor):
 def choose(graph, mesh, machine, ends=Ends()):
     """({node: Option}, Plan) with the least price. A value that is boxed for one reader is there for the others: which SBPs of it
     there are is a variable of its own."""
-    choices = {node: options(node, mesh) for node in graph.nodes if node.fn is not tuple_getitem}
+    units = Units(graph.nodes, math.prod(mesh.shape))
+    choices = {node: options(node, mesh, units) for node in graph.nodes if node.fn is not tuple_getitem}
     choices.update({p: places(p, mesh) for p in ends.open})
     wholes, first = (Broadcast(),) * len(mesh.shape), mesh.ranks[0]
     known: dict = {}

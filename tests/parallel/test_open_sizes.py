@@ -9,7 +9,8 @@ import mindlite as ms
 from mindlite import Parameter, Symbol, Tensor, nn, ops
 from mindlite.common.dim import evaluate
 from mindlite.common.errors import ShapeError
-from mindlite.common.ranks import engine
+from mindlite.common.ranks import engine, even_sizes
+from mindlite.common.sbp import Split
 from mindlite.communication import SimWorld
 from mindlite.compile.signature import Trees, matches, signature_of_call
 from mindlite.parallel import Layout
@@ -114,7 +115,27 @@ def test_twenty_batches_and_lengths_have_one_program():
     for plan in check_encoder(2, 0, ("x", "None")):
         mine, of_all = plan.points
         assert mine < 0.55 * of_all, plan.report()
+        assert sum(count for count, _ in plan.sent.values()) <= 8, "rows stay where they are, also where axes are joined"
         assert "*s" in plan.html() and "*s" in plan.report()         # bytes are functions of sizes
+
+
+def test_an_uneven_batch_of_known_size_stays_in_rows_where_axes_are_joined():
+    """[7, 5, 8] -> [35, 8]: four rows of five on the first rank, three on the second."""
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal((7, 5, 8)).astype(np.float32), rng.standard_normal((8, 6)).astype(np.float32)
+
+    def joined(x, w):
+        return ops.tanh((x.reshape(35, 8) @ w).reshape(7, 5, 6)).sum((0, 2))
+
+    def run():
+        engine().pace = 1e-6, 1e-6
+        step = ms.jit(ms.shard(joined, (Layout((2,), ("x",))("x", "None", "None"), None)), fullgraph=True)
+        value, sent = counted(step, lambda: step(Tensor(x), Tensor(w)).asnumpy())
+        return value, sent, step.compiled.latest().compiled.plan
+    for value, sent, plan in SimWorld(2).run(run):
+        np.testing.assert_allclose(value, joined(Tensor(x), Tensor(w)).asnumpy(), rtol=1e-4, atol=1e-5)
+        assert sent == plan.sent == {"all_reduce": [1, 20]} and not plan.whole, plan.report()
+    assert Split(0, 5) == Split(0, unit=5) != Split(0) and even_sizes(35, 2, 5) == (20, 15)
 
 
 @pytest.mark.slow
@@ -162,6 +183,46 @@ def test_uneven_small_and_empty_parts(name):
             assert sent == said
             for a, b in zip(got, (loss, *grads), strict=True):
                 np.testing.assert_allclose(a, b.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_sharded_tensors_of_any_size_share_a_program(declared):
+    """Their parts are of a size that follows from that of the whole; so are those of a result that lies in parts."""
+    rows = (9, 4, 12, 2, 17, 3)
+
+    def function(x, w):
+        y = ops.tanh((x @ w).reshape(-1, 2)).reshape(x.shape[0], 4)
+        return y.sum(), y * 2
+
+    def run():
+        engine().pace = 1e-6, 1e-6
+        signature = (Tensor(shape=[None, 5], dtype=ms.float32), None) if declared else None
+        step = ms.jit(function, fullgraph=True, input_signature=signature)
+        layout, found = Layout((2,), ("x",))("x", "None"), []
+        for n in rows:
+            x, w, _ = map(Tensor, arrays(n, 4))
+            x = x.to_global(layout)
+            (total, y), sent = counted(step, lambda: step(x, w))
+            found.append((float(total), y.shape, y.to_local().shape, str(y.placement), sent, planned(step, x, w), y.asnumpy()))
+        return found, len(step.compiled.variants)
+    for rank, (found, variants) in enumerate(SimWorld(2).run(run)):
+        assert variants == (1 if declared else 2)
+        for n, (total, shape, part, placement, sent, said, y) in zip(rows, found, strict=True):
+            want, whole = function(*map(Tensor, arrays(n, 4)[:2]))
+            np.testing.assert_allclose(total, float(want), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(y, whole.asnumpy(), rtol=1e-4, atol=1e-5)
+            assert (shape, part, placement) == ((n, 4), ((n + 1 - rank) // 2, 4), "(S0)") and sent == said == {"all_reduce": [1, 4]}
+
+
+def test_results_of_a_size_that_data_decides_are_whole():
+    def run():
+        engine().pace = 1e-6, 1e-6
+        x = Tensor(np.arange(10, dtype=np.float32) % 3).to_global(Layout((2,), ("x",))("x"))
+        found = ms.jit(lambda x: ops.nonzero(x).astype(ms.float32) * 2, fullgraph=True, dynamic=1)(x)
+        return found.placement, found.asnumpy()
+    for placement, found in SimWorld(2).run(run):
+        assert placement is None
+        np.testing.assert_array_equal(found, 2.0 * np.argwhere(np.arange(10) % 3))
 
 
 def test_eager_calls_of_a_sharded_function_share_a_program():
@@ -216,7 +277,8 @@ PROGRAM = r"""
 import sys
 sys.path[:0] = {folders!r}
 import test_open_sizes as here
-from mindlite.common.ranks import engine
+from mindlite.common.ranks import engine, even_sizes
+from mindlite.common.sbp import Split
 from mindlite.communication import get_rank, init
 
 if __name__ == "__main__":
