@@ -36,6 +36,7 @@ from ..optim import optimise
 from ..parallel.layout import whole
 from ..parallel.overlap import overlap
 from ..parallel.partition import Ends, partition
+from ..parallel.stages import skip_unread_gradients
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
 from .library import library_rule
@@ -236,6 +237,7 @@ def noting() -> Iterator[list[tuple[Location | None, str]]]:
 
 
 def _partition(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    skip_unread_gradients(graph)
     graph, wanted.plan = partition(graph, ends=ends_of(graph, wanted))
     return graph if wanted.plan is None else optimise(graph)
 

@@ -25,7 +25,7 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
-from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CustomGradient, Derivative, Gate, Hooked, Mapped,
+from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CallOfModuleFor, CustomGradient, Derivative, Gate, Hooked, Mapped,
                                Recomputed, Rematerialised)
 from ..ops import setitem
 from ..ops.define import cast_to
@@ -38,7 +38,7 @@ from .gradient_hooks import call_hooked, register_hook, remove_hook, through_gat
 from .iterators import iterator_of
 from .kinds import data_in, has_nodes, has_sizes, leaves
 from .mapping import map_over
-from .modules import call_module
+from .modules import call_module, call_module_for
 from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
 from .program import by_python
 from .trees import data_of, is_tree
@@ -242,6 +242,7 @@ ANSWERS: dict[type, Callable[..., Any]] = {
     CustomGradient: custom_gradient,
     Recomputed: recomputed,
     CallOfModule: call_module,
+    CallOfModuleFor: call_module_for,
     Mapped: map_over,
 }
 

@@ -17,10 +17,17 @@ from ..mindir.constraints import require
 from ..mindir.file import Input, Output
 from ..mindir.graph import AnfNode
 from ..mindir.inline import inline, with_sizes
+from ..mindir.protocol import CallOfModule, CallOfModuleFor
 from .evaluating import Evaluating
 from .kinds import parts_of, remade
 from .transforms import as_tensor
 from .values import Value
+
+
+def call_module_for(ev: Evaluating, what: CallOfModuleFor, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
+    """The result of the Module that is made for arguments like these. raises : ArgumentError for what are no Tensors by position"""
+    operands = [as_tensor(ev, value) for value in ev.unbox(args)]
+    return call_module(ev, CallOfModule(what.function(*[x.abstract for x in operands])), tuple(operands), kwargs)
 
 
 def call_module(ev: Evaluating, what: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:

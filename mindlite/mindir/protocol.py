@@ -94,6 +94,12 @@ class CallOfModule:
 
 
 @dataclass(frozen=True)
+class CallOfModuleFor:
+    """Calling the object is executing the mindir.file.Module that function(*abstracts of the arguments) gives."""
+    function: Any
+
+
+@dataclass(frozen=True)
 class Mapped:
     """Calling the object maps `function` over axes of its arguments: in_axes and out_axes as jax.vmap takes them.
 

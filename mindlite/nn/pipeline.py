@@ -58,6 +58,7 @@ class Run:
         self.replica, self.stages = engine().rank % replicas, engine().size // replicas
         self.weights = ParameterTuple({id(p): p for program in programs.values() for p in program.weights}.values())
         self.peak = 0
+        self.assigned: tuple[Tensor, ...] = ()               # what a stage of a PipelineCell assigns here: states
         self.owners: list[tuple[Parameter, int]] = []        # (a Parameter that a stage trains or assigns, the stage), for all
         self.loss_dtype: Any = np.float32
         self.described: dict[tuple, tuple] = {}              # {(rank, tag ..): shape and dtype of what travels}
@@ -182,11 +183,16 @@ def summed_over(grads: tuple, ranks: tuple[int, ...]) -> tuple:
     return tuple(made)
 
 
+def micro_size(owner: str, shape: tuple[int, ...], count: int) -> int:
+    """The rows of each of `count` equal parts of a batch. raises : ShapeError"""
+    if shape[0] % count:
+        raise ShapeError(f"{owner}: a batch of {shape[0]} does not go into {count} equal parts")
+    return shape[0] // count
+
+
 def micro_batches(owner: str, x: Tensor, count: int) -> list:
     """`count` equal parts of a batch along its first axis. raises : ShapeError"""
-    if x.shape[0] % count:
-        raise ShapeError(f"{owner}: a batch of {x.shape[0]} does not go into {count} equal parts")
-    size = x.shape[0] // count
+    size = micro_size(owner, x.shape, count)
     return [x[i * size:(i + 1) * size] for i in range(count)]
 
 

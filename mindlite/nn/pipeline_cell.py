@@ -9,23 +9,33 @@ runs forwards and backwards in the order of the plan; what the gradient needs is
 """
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from .. import functional
-from ..common.errors import ArgumentError, GradientError, ValueRangeError
+from ..common import dtype as dt
+from ..common.dim import Dim
+from ..common.errors import ArgumentError, GradientError, ShapeError, ValueRangeError
 from ..common.ranks import engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..compile.module_of import module_of
-from ..ops.collectives import broadcast_from
+from ..mindir.abstract import AbstractTensor, AbstractTuple
+from ..mindir.builder import building, tensor_type
+from ..mindir.control import make_tuple
+from ..mindir.file import Input, Module, Output
+from ..mindir.graph import FuncGraph
+from ..mindir.primitive import eager
+from ..mindir.protocol import CallOfModuleFor
+from ..ops.collectives import broadcast_from, in_stages
 from ..parallel.actors import pipeline
 from ..parallel.stages import cut
 from ..pynative import custom, is_recording
 from ..pynative.custom import is_watched
 from .cell import Cell
 from .graph_cell import ModuleFunction
-from .pipeline import Program, Run, micro_batches, shared_between, summed_over
+from .pipeline import Program, Run, micro_batches, micro_size, shared_between, summed_over
 from .wrap import InParts
 
 
@@ -40,8 +50,8 @@ class PipelineCell(InParts):
     Where `set_auto_parallel_context(pipeline_stages=S)` says so each rank computes one stage: ranks are S groups of as many, and
     ranks that have the same stage divide the rows: each gives its own. All ranks get the loss, the mean of theirs. A rank has
     gradients of the Parameters of its stage, those of others are zero; `PipelineGradReducer` sums them over ranks of one stage.
-    Parameters of other stages are not trained here: `gather_parameters()` brings them. The call is one of Python: a jitted
-    function does not hold it, the stages are compiled.
+    Parameters of other stages are not trained here: `gather_parameters()` brings them. In a jitted function the call is one
+    operator, and what stands around it is compiled with it; the stages are compiled, Python runs them in the order of the plan.
     """
 
     def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
@@ -51,7 +61,7 @@ class PipelineCell(InParts):
         for attribute, settings in (("pipeline_stage", stage_config), ("pipeline_segment", segment_config)):
             for path, value in (settings or {}).items():
                 setattr(network.get_sub_cell(path), attribute, value)
-        self.__dict__["_runs"] = {}
+        self.__dict__["_runs"], self.__dict__["_modules"] = {}, {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         stages = functional.get_auto_parallel_context("pipeline_stages")
@@ -63,11 +73,11 @@ class PipelineCell(InParts):
             raise GradientError("PipelineCell: over ranks there are gradients of Parameters, none of inputs")
         run = self.run_for(stages, args)
         if not is_recording():
-            return run.loss_everywhere(run(self._micro(args), 1.0, backward=False)[0], np.sum)
+            return run.loss_everywhere(run(self.micro(args), 1.0, backward=False)[0], np.sum)
         grads: list = []
 
         def forward(*inputs: Any) -> Tensor:
-            losses, found = run(self._micro(args), 1.0)
+            losses, found = run(self.micro(args), 1.0)
             grads.extend(found)
             return run.loss_everywhere(losses, np.sum)
 
@@ -76,10 +86,32 @@ class PipelineCell(InParts):
         return custom(forward, bprop, tuple(run.weights)) if len(run.weights) else forward()
 
     def __mindir__(self) -> Any:
-        if functional.get_auto_parallel_context("pipeline_stages") > 1:
-            raise ArgumentError("PipelineCell: over ranks it is no part of a jitted function",
-                                hint="call the training step in PYNATIVE_MODE, without jit: each stage is compiled")
-        return super().__mindir__()
+        stages = functional.get_auto_parallel_context("pipeline_stages")
+        if stages == 1:
+            return super().__mindir__()
+        key = stages, self.network.training
+        if key not in self._modules:
+            self._modules[key] = CallOfModuleFor(functools.partial(self._module_for, stages))
+        return self._modules[key]
+
+    def _module_for(self, stages: int, *args: AbstractTensor) -> Module:
+        """The Module of a graph of this rank's part, one operator, for arguments like these."""
+        if any(isinstance(size, Dim) for arg in args for size in arg.shape):
+            raise ShapeError("PipelineCell: over ranks sizes are known", note=", ".join(map(str, args)))
+        run = self.run_for(stages, args)
+        made = FuncGraph(f"{type(self.network).__name__}, rank {engine().rank}")
+        held = [*run.weights, *run.assigned]
+        for number, arg in enumerate(args):
+            made.add_parameter(f"x{number}", arg)
+        for param in held:
+            made.add_parameter(getattr(param, "name", "state"), tensor_type(param), default=param)
+        gives = AbstractTuple((AbstractTensor(dt.dtype(run.loss_dtype), ()), *map(tensor_type, held)))
+        with building(made):
+            results = in_stages(*made.parameters, step=_Step(self, run), gives=gives, weights=(len(args), len(run.weights)))
+            made.set_outputs(results, make_tuple)
+        first = len(made.parameters) - len(run.assigned)
+        return Module(made, (Input(),) * len(args), Output(0),
+                      tuple([(first + k, 1 + len(run.weights) + k) for k in range(len(run.assigned))]))
 
     def gather_parameters(self) -> None:
         """Give all ranks the trained Parameters and states of all stages, to save them for one; all ranks call it."""
@@ -87,7 +119,8 @@ class PipelineCell(InParts):
             for param, stage in run.owners:
                 param.set_data(broadcast_from(param, root=stage * run.replicas))
 
-    def _micro(self, args: tuple) -> list:
+    def micro(self, args: Any) -> list:
+        """The micro-batches of each argument."""
         return [micro_batches("PipelineCell", arg, self.micro_size) for arg in args]
 
     def run_for(self, stages: int, args: tuple) -> Run:
@@ -102,7 +135,9 @@ class PipelineCell(InParts):
         if rest:
             raise ValueRangeError(f"PipelineCell: {engine().size} ranks are no {stages} groups of as many")
         declared = declared_stages(self.network, stages)
-        module = module_of(self.network, [parts[0] for parts in self._micro(args)], type(self.network).__name__)
+        parts = [Tensor(shape=(micro_size("PipelineCell", arg.shape, self.micro_size), *arg.shape[1:]), dtype=arg.dtype)
+                 for arg in args]
+        module = module_of(self.network, parts, type(self.network).__name__)
         found = cut(module, lambda param: declared.get(id(param), ()), stages)
         weights = [tuple([p for p in stage.module.parameters() if isinstance(p, Parameter) and p.requires_grad])
                    for stage in found]
@@ -111,8 +146,42 @@ class PipelineCell(InParts):
         plan = pipeline(stages, self.micro_size, replicas=replicas)
         run = Run(plan, {mine: program}, stages, replicas, shared_between(weights, stages))
         run.owners = owners([stage.module for stage in found])
+        run.assigned = assigned_by(found[mine].module)
         run.loss_dtype = found[-1].module.graph.outputs[0].abstract.dtype.numpy
         return run
+
+
+class _Step:
+    """The operator `in_stages` of one rank. What it reads and assigns are operands and results: in a graph a Parameter may have
+    a new value that is not in its memory yet, and gets no new one before the graph is done."""
+
+    def __init__(self, cell: PipelineCell, run: Run) -> None:
+        self.cell, self.run = cell, run
+
+    def __call__(self, arrays: tuple, gradients: bool) -> tuple:
+        run, held = self.run, (*self.run.weights, *self.run.assigned)
+        count = len(arrays) - len(held)
+        saved = []
+        for number, (tensor, array) in enumerate(zip(held, arrays[count:])):
+            here = array.ctypes.data == tensor.elements.ctypes.data
+            if not here or number >= len(run.weights):
+                saved.append((tensor, tensor.elements.copy()))
+            if not here:
+                tensor.elements[...] = array
+        try:
+            with eager():
+                losses, grads = run(self.cell.micro([Tensor(array) for array in arrays[:count]]), 1.0, backward=gradients)
+                loss = run.loss_everywhere(losses, np.sum)
+            grads = grads or tuple([Tensor(np.zeros(weight.shape, weight.dtype.numpy)) for weight in run.weights])
+            return (loss.asnumpy(), *[grad.asnumpy() for grad in grads], *[tensor.elements.copy() for tensor in run.assigned])
+        finally:
+            for tensor, before in saved:
+                tensor.elements[...] = before
+
+
+def assigned_by(module: Module) -> tuple[Tensor, ...]:
+    """The Parameters and states that a Module assigns."""
+    return tuple({id(held): held for held in [module.graph.parameters[number].default for number, _ in module.updates]}.values())
 
 
 def owners(modules: list) -> list[tuple[Parameter, int]]:

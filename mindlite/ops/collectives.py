@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from ..common.dim import total
-from ..common.errors import DTypeError, RankError, ShapeError, ValueRangeError
+from ..common.errors import DTypeError, GradientError, RankError, ShapeError, ValueRangeError
 from ..common.ranks import FOLDS, WORLD, engine
 from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import bprop_rule, eval_rule, find_primitive, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
+from ..mindir.primitive import (bprop_rule, eval_rule, expand_rule, find_primitive, infer_rule, jvp_rule, kernel_rule, primitive,
+                                vmap_rule)
 from .axes import normal_axis
 from .basic import batched, cast
 from .define import as_operand
@@ -463,6 +464,54 @@ def message_jvp(primals, tangents, out, **attrs):
 @vmap_rule(send)
 def send_vmap(args, dims, size, *, to, tag, group):
     return send(_mapped(args, dims, size), to=to, tag=tag, group=group), ()
+
+
+# ---------------------------------------------------------------- in_stages
+
+@primitive(traits=TRAITS | {"message"})
+def in_stages(*xs, step, gives, weights, gradients=True):
+    """This rank's part of a pipeline (nn/pipeline_cell.py), forwards and backwards: a tuple of the loss, the gradients of the
+    weights, and the new values of what it assigns.
+
+    xs        : the arguments of the pipeline, this rank's weights, then what it assigns
+    step      : computes it: (arrays, whether gradients are wanted) -> a tuple of arrays
+    gives     : the AbstractTuple of the results      weights: (number of the first weight among xs, how many there are)
+    gradients : False: nobody reads them, and nothing runs backwards; zeros stand in their places
+    raises    : GradientError where a gradient of an argument is wanted, RankError
+    """
+
+
+@infer_rule(in_stages)
+def in_stages_infer(*xs, step, gives, weights, gradients):
+    return gives
+
+
+@eval_rule(in_stages)
+def in_stages_eval(*xs, step, gives, weights, gradients):
+    return step(xs, gradients)
+
+
+@bprop_rule(in_stages)
+def in_stages_bprop(*xs, out, dout, step, gives, weights, gradients):
+    first, count = weights
+    of_weights = [slope * dout[0] for slope in out[1:1 + count]]
+    return (*[no_gradient(x) if x.dtype.is_differentiable else None for x in xs[:first]], *of_weights,
+            *[None] * (len(xs) - first - count))
+
+
+@primitive
+def no_gradient(x):
+    """The gradient of an argument of a pipeline, like x, which nobody computes. raises : GradientError where it is wanted"""
+
+
+@infer_rule(no_gradient)
+def no_gradient_infer(x):
+    return x
+
+
+@expand_rule(no_gradient)
+def no_gradient_expand(x):
+    raise GradientError("PipelineCell: over ranks there are gradients of Parameters, none of inputs")
 
 
 # ---------------------------------------------------------------- placed

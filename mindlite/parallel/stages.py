@@ -18,9 +18,10 @@ from typing import Any
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.records import dataclass
 from ..mindir.abstract import AbstractTensor
-from ..mindir.control import make_tuple
+from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.file import Input, Module, Output
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter
+from ..ops.collectives import in_stages
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,15 @@ def cut(module: Module, declared: Callable[[Any], tuple[int, ...]], count: int) 
     if not isinstance(module.output, Output) or module.output.input is not None:
         raise ArgumentError(f"{module.name}: a pipeline's network gives its loss, one Tensor")
     return _Cut(module, declared, count).run()
+
+
+def skip_unread_gradients(graph: FuncGraph) -> None:
+    """Let the pipelines of a derived graph whose gradients nobody reads run forwards alone. It is changed in place."""
+    for below in graph.reachable():
+        for node in [node for node in below.nodes if node.fn is in_stages]:
+            read = [reader.attrs["index"] if reader.fn is tuple_getitem else 1 for reader in (*below.nodes, below.output)
+                    if node in reader.args]
+            node.attrs = {**node.attrs, "gradients": any(1 <= index <= node.attrs["weights"][1] for index in read)}
 
 
 class _Cut:
