@@ -105,7 +105,7 @@ class _Entry(Lowering):
         return Lowered(program, outputs, self.kernels, (list(self.data.values()), self.objects), self.parameters)
 
     def enter_parameter(self, p: Parameter, whole: tuple | None = None) -> None:
-        """Registers for a parameter: a pointer and the sizes not seen yet, those of the whole where this is a part, or a number."""
+        """Registers for a parameter: a pointer and the sizes not seen yet (of the whole, where it is a part), or a number."""
         abstract = p.abstract
         if isinstance(abstract, AbstractTensor):
             self.env[p] = self.b.param("ptr", p.name, device=abstract.device)

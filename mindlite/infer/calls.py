@@ -25,8 +25,8 @@ from ..common.tensor import Parameter as TensorParameter, Tensor
 from ..fallback.record import ANY
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
-from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CallOfModuleFor, CustomGradient, Derivative, Gate, Hooked, Mapped,
-                               Recomputed, Rematerialised)
+from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CallOfModuleFor, CustomGradient, Derivative, Gate, Hooked,
+                               Mapped, Recomputed, Rematerialised)
 from ..ops import setitem
 from ..ops.define import cast_to
 from .access import wrap_container

@@ -25,7 +25,7 @@ from .values import Value
 
 
 def call_module_for(ev: Evaluating, what: CallOfModuleFor, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
-    """The result of the Module that is made for arguments like these. raises : ArgumentError for what are no Tensors by position"""
+    """The result of the Module that is made for arguments like these. raises : ArgumentError for arguments by name"""
     operands = [as_tensor(ev, value) for value in ev.unbox(args)]
     return call_module(ev, CallOfModule(what.function(*[x.abstract for x in operands])), tuple(operands), kwargs)
 

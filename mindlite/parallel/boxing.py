@@ -40,8 +40,8 @@ def changes(have, want):
     def change(k, to):
         if current[k] == to:
             return
-        if (type(current[k]), type(to)) not in OPERATORS or _on_one_axis(current[k], to):    # P(max) -> P, S -> P: through the whole
-            change(k, Broadcast())
+        if (type(current[k]), type(to)) not in OPERATORS or _on_one_axis(current[k], to):
+            change(k, Broadcast())                               # P(max) -> P, S -> P, parts by another unit: through the whole
         if current[k] != to:
             steps.append((k, current[k], to))
             current[k] = to

@@ -310,7 +310,7 @@ def result_sbps(graph, number, ends, have):
 # ---------------------------------------------------------------- options and their price
 
 class Units:
-    """By how many elements axes may be split (`Split.unit`): {size: units} of the axes that a reshape has joined, or divides again.
+    """By how many elements axes may be split (`Split.unit`): {size: units} of the axes that a reshape has joined or divides.
 
     count : of the ranks, between which sizes may be proved to be even; then nothing has to stay together
     """

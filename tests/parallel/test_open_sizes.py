@@ -211,7 +211,8 @@ def test_sharded_tensors_of_any_size_share_a_program(declared):
             want, whole = function(*map(Tensor, arrays(n, 4)[:2]))
             np.testing.assert_allclose(total, float(want), rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(y, whole.asnumpy(), rtol=1e-4, atol=1e-5)
-            assert (shape, part, placement) == ((n, 4), ((n + 1 - rank) // 2, 4), "(S0)") and sent == said == {"all_reduce": [1, 4]}
+            assert (shape, part, placement) == ((n, 4), ((n + 1 - rank) // 2, 4), "(S0)")
+            assert sent == said == {"all_reduce": [1, 4]}
 
 
 def test_results_of_a_size_that_data_decides_are_whole():

@@ -171,7 +171,7 @@ def test_each_rank_sends_what_its_neighbours_read():
 
 
 def jitted(name, stages, inner=1):
-    """(losses, all Parameters, bytes sent) of a step that is one graph: the pipeline, the reducer and the optimiser, `inner` times."""
+    """(losses, all Parameters) of a step that is one graph: the pipeline, the reducer and the optimiser, `inner` times."""
     ms.set_seed(3)
     net, whole, x, labels = network(name)
     ms.set_auto_parallel_context(pipeline_stages=stages, gradients_mean=True)
