@@ -4,6 +4,8 @@
 """
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 from ..common.dim import compare, product
@@ -24,7 +26,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     equation : str, as "ij,jk->ik". A letter twice in one operand takes its diagonal; "..." stands for axes that broadcast;
              without "->" the output has the letters that occur once, sorted
     operands : Tensors or numbers, promoted to one dtype, or one tuple or list of them
-    out    : Tensor; the products are contracted from left to right
+    out    : Tensor; of three or more operands the two are contracted next that take the fewest multiplications, from left to
+             right where a size is open
     raises : ArgumentError for an equation that is no str or does not fit the operands, ShapeError for sizes that differ
 
     einsum("bij,bjk->bik", a, b) is the product of stacks of matrices.
@@ -50,7 +53,9 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         if letter not in sizes:
             raise ArgumentError(f"einsum: the output's letter {letter!r} is in no operand", note=equation)
     while len(parts) > 1:
-        (a, ta), (b, tb), *rest = parts
+        first, second = next_pair([term for _, term in parts], sizes)
+        (a, ta), (b, tb) = parts[first], parts[second]
+        rest = [part for i, part in enumerate(parts) if i not in (first, second)]
         needed = set(output).union(*(term for _, term in rest))
         parts = [_pair(a, ta, b, tb, needed, sizes)] + rest
     x, term = parts[0]
@@ -58,6 +63,16 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     if gone:
         x, term = reduce_sum(x, axis=gone), [letter for letter in term if letter in output]
     return _arrange(x, list(term), output, sizes)
+
+
+def next_pair(terms, sizes):
+    """The numbers of the two operands that are contracted next: those with the fewest multiplications, the first of equals."""
+    if len(terms) == 2 or not all(isinstance(n, int) for n in sizes.values()):
+        return 0, 1
+
+    def multiplications(pair):
+        return math.prod([sizes[letter] for letter in {*terms[pair[0]], *terms[pair[1]]}])
+    return min(itertools.combinations(range(len(terms)), 2), key=multiplications)
 
 
 def read_equation(equation, ranks):

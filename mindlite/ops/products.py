@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from ..common import dtype as dt
 from ..common.annotations import Axes
+from ..common.dim import dim_max
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import decide_equal, require
-from ..mindir.primitive import planned
+from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import abs, pow
 from .axes import as_known_int, normal_axis
 from .basic import cast, reshape, transpose
 from .creation import arange
-from .define import as_operand, cast_to, dtype_of, promote_operands
+from .define import as_operand, cast_to, composite, dtype_of, promote_operands
 from .elementary import sqrt
-from .linalg import bmm, dense, outer, scaled
+from .linalg import batch_matmul, bmm, dense, outer, scaled
 from .logic import greater_equal, less, less_equal, logical_and, logical_or, not_equal, where
 from .lookup import gather
 from .reduction import amax, amin, sum
@@ -140,7 +142,7 @@ def bidense(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: Te
 
 def _p_norm(difference, p, axis):
     """The p-norm; where all is zero its slope is 0, as torch has it."""
-    size = abs(difference)
+    size = difference if p == 2 and dtype_of(difference).kind != "c" else abs(difference)
     if p == 0:
         return sum(cast_to(not_equal(size, 0), dtype_of(size)), axis)
     if p == 1:
@@ -159,11 +161,50 @@ def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0) -> Tensor:
     if p < 0:
         raise ArgumentError(f"cdist: p is not negative, not {p}")
     a, b = _pair(x1, x2)
+    _check_rows(a, b)
+    alike = len(a.shape) == len(b.shape) and all(m is n or m == n for m, n in zip(a.shape[:-2], b.shape[:-2]))
+    if p == 2 and alike and dtype_of(a).kind == "f":
+        return row_distances(a, b)
+    return _p_norm(_differences(a, b), p, -1)
+
+
+def _differences(a, b):
+    """a[.., i, :] - b[.., j, :] for all pairs of rows : [.., i, j, :]"""
+    rows = reshape(a, shape=tuple(a.shape[:-1]) + (1, a.shape[-1]))
+    return rows - reshape(b, shape=tuple(b.shape[:-2]) + (1,) + tuple(b.shape[-2:]))
+
+
+def _check_rows(a, b):
     if a.ndim < 2 or b.ndim < 2:
         raise ShapeError("cdist: rows of matrices are wanted", note=f"x1: {list(a.shape)}, x2: {list(b.shape)}")
-    rows = reshape(a, shape=tuple(a.shape[:-1]) + (1, a.shape[-1]))
-    others = reshape(b, shape=tuple(b.shape[:-2]) + (1,) + tuple(b.shape[-2:]))
-    return _p_norm(rows - others, p, -1)
+
+
+def _distances_infer(a, b):
+    _check_rows(a, b)
+    require("==", a.shape[-1], b.shape[-1], lambda: ShapeError("cdist: rows of different sizes", note=f"x1: {a}, x2: {b}"))
+    return AbstractTensor(a.dtype, (*a.shape[:-1], b.shape[-2]))
+
+
+@composite(infer=_distances_infer)
+def row_distances(a: Tensor, b: Tensor) -> Tensor:
+    """The Euclidean distances of all rows of a[.., m, n] and b[.., k, n], floats with the same axes in front : [.., m, k]."""
+    return _p_norm(_differences(a, b), 2, -1)
+
+
+@bprop_rule(row_distances)
+def row_distances_bprop(a, b, out, dout):
+    """With w = dout / out, d a_i = sum_j w_ij (a_i - b_j): sums of rows and a product, as torch has it. The mean of a is
+    taken off both, so that what is far from zero loses no digits."""
+    dtype = dtype_of(a)
+    if dtype.is_small:
+        a, b, out, dout = (cast(x, dtype=dt.float32) for x in (a, b, out, dout))
+    still = less_equal(out, 0)
+    weight = where(still, 0, dout / where(still, 1, out))
+    center = sum(a, -2, True) / dim_max(a.shape[-2], 1)
+    a, b = a - center, b - center
+    da = a * sum(weight, -1, True) - batch_matmul(weight, b)
+    db = b * reshape(sum(weight, -2), shape=(*b.shape[:-1], 1)) - batch_matmul(weight, a, transpose_a=True)
+    return cast_to(da, dtype), cast_to(db, dtype)
 
 
 def pdist(input: TensorLike, p: float = 2.0) -> Tensor:

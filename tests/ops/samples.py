@@ -143,6 +143,7 @@ SAMPLES = {
     "reduce_max": _reduced(_apart), "reduce_min": _reduced(_apart), "reduce_mean": _reduced(_f),
     "reduce_any": _reduced(_bits), "reduce_all": _reduced(_bits),
     "logsumexp": _reduced(_f), "reduce_norm": _reduced(_f),
+    "row_distances": [((_f(4, 3), _f(5, 3)), {}), ((_f(2, 3, 4), _f(2, 5, 4) + 1e3), {}), ((_f(3, 1), _f(2, 1)), {})],
     "reduce_prod": _reduced(_f) + [((_ZEROS,), dict(axis=1, keepdims=False)), ((_i(1, 4, 4, 2),), _REDUCED[0])],
     **{name: [((_apart(4, 3),), dict(axis=0, keepdims=True)), ((_apart(4, 3),), dict(axis=1, keepdims=False)),
               ((_apart(),), dict(axis=0, keepdims=False))] for name in ("argmax", "argmin")},

@@ -127,6 +127,21 @@ def test_the_distance_of_equal_rows_has_the_gradient_zero():
     np.testing.assert_array_equal(ms.grad(lambda a: ops.dist(a, a))(x).asnumpy(), np.zeros((3, 2)))
 
 
+def test_gradients_of_distances_are_sums_over_pairs_far_from_zero_and_for_no_rows():
+    x, y, weights = f(6, 3) + 1e4, f(7, 3) + 1e4, f(6, 7)
+    wide = [a.astype(np.float64) for a in (x, y, weights)]
+    apart = wide[0][:, None] - wide[1][None]
+    pulled = (wide[2] / np.sqrt((apart ** 2).sum(-1)))[..., None] * apart
+    for way in (lambda g: g, ms.jit):
+        derive = way(ms.grad(ops.cdist, (0, 1), sens_param=True))
+        got = derive(Tensor(x), Tensor(y), Tensor(weights))
+        np.testing.assert_allclose(got[0].asnumpy(), pulled.sum(1), atol=2e-5)
+        np.testing.assert_allclose(got[1].asnumpy(), -pulled.sum(0), atol=2e-5)
+        for rows, others in ((0, 4), (4, 0)):
+            got = derive(Tensor(f(rows, 3)), Tensor(f(others, 3)), Tensor(f(rows, others)))
+            assert [g.shape for g in got] == [(rows, 3), (others, 3)] and not any(g.asnumpy().any() for g in got)
+
+
 def test_gradients_of_segments_go_to_the_rows_that_they_came_from():
     x = Tensor(f(5))
     weights = Tensor(np.arange(1, 5, dtype=np.float32))

@@ -14,7 +14,7 @@ import mindlite as ms
 from mindlite.ad import jvp_graph, vjp_graph
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Dim, bounds, compare, evaluate, symbols_of
-from mindlite.common.errors import DTypeError
+from mindlite.common.errors import DTypeError, ShapeError
 from mindlite.common.sbp import Broadcast, Partial, Split
 from mindlite.common.tensor import Tensor
 from mindlite.graph_kernel import lowering
@@ -418,7 +418,10 @@ def _elementwise_composite(prim, args):
     """Whether a composite takes one or two float tensors and works element by element."""
     if not 1 <= len(args) <= 2 or not all(map(is_float, args)):
         return False
-    told = results_of(infer_rule[prim](*[AbstractTensor(dt.float32, (7,)) for _ in args]))
+    try:
+        told = results_of(infer_rule[prim](*[AbstractTensor(dt.float32, (7,)) for _ in args]))
+    except ShapeError:                                       # it wants matrices
+        return False
     return len(told) == 1 and told[0].shape == (7,)
 
 

@@ -2,13 +2,14 @@
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import ops
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol
 from mindlite.common.errors import ArgumentError, ShapeError, ValueRangeError
 from mindlite.common.tensor import Tensor
 from mindlite.mindir.abstract import AbstractTensor
-from mindlite.mindir.builder import typed
+from mindlite.mindir.builder import tensor_type, typed
 from mindlite.mindir.constraints import collecting
 from mindlite.mindir.evaluate import run
 
@@ -93,6 +94,19 @@ def test_einsum_is_numpys(equation, shapes):
     arrays = [rng.standard_normal(shape) for shape in shapes]
     np.testing.assert_allclose(ops.einsum(equation, *map(Tensor, arrays)).asnumpy(), np.einsum(equation, *arrays),
                                atol=1e-12)
+
+
+@pytest.mark.parametrize("equation, shapes, most", [
+    ("bij,bjk,k->bi", [(3, 13, 5), (3, 5, 17), (17,)], 3 * 5 * 17), ("ij,jk,kl->il", [(11, 2), (2, 12), (12, 3)], 36),
+    ("i,ij,j,k->k", [(7,), (7, 8), (8,), (9,)], 56), ("ab,bc,cd,de->ae", [(6, 2), (2, 7), (7, 2), (2, 9)], 54)])
+def test_einsum_of_many_operands_makes_no_larger_value_than_its_cheapest_order(equation, shapes, most):
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape) for shape in shapes]
+    graph = typed(lambda *xs: ops.einsum(equation, *xs), *map(tensor_type, map(Tensor, arrays)))
+    assert max(node.abstract.size for node in graph.nodes) <= most
+    np.testing.assert_allclose(ops.einsum(equation, *map(Tensor, arrays)).asnumpy(), np.einsum(equation, *arrays), atol=1e-12)
+    got = ms.jit(lambda *xs: ops.einsum(equation, *xs), dynamic=1)(*map(Tensor, arrays))
+    np.testing.assert_allclose(got.asnumpy(), np.einsum(equation, *arrays), atol=1e-12)
 
 
 @pytest.mark.parametrize("equation", ["ij,jk", "i->j", "ij->ii", "i1->i"])
