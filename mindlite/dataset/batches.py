@@ -161,7 +161,7 @@ class BatchDataset(Dataset):
             if self.per_batch_map is None:
                 return gathered(run, described, names, empty)
             rows = [run.value(d) for d in described]
-            draws.begin(run.seed, run.numbers[id(self)], epoch, batch)
+            run.draw_for(self, epoch, batch)
             return self._mapped(run, rows, names, BatchInfo(of_iterator, batch))
         except MindliteError as error:
             raise error.at(self.made_at)

@@ -2,7 +2,8 @@
 
     with the seed 7, operation 3 draws for sample 12 of pass 0 from Philox(key=(7, 3), counter=(0, 0, 12, 0))
 
-What a random operation draws depends only on that position, so that order and number of workers change nothing. A user's Python
+What a random operation draws depends only on that position, so that order and number of workers change nothing. Operations that
+stand at one place of two branches have one number where a seed is set (`Run.stream`), Python functions never. A user's Python
 function that draws from `numpy.random` or `random` gets numbers by the same rule where a seed is set: the generators behind
 these modules are exchanged while it runs.
 
@@ -24,17 +25,20 @@ class _Here(threading.local):
     """What a thread draws from.
 
     bits, numbers : one Philox and its Generator, which are placed anew for each sample
-    position      : (seed, operation, pass, sample), None outside a pipeline
-    placed        : True when `bits` stands at `position`
+    lent          : a Generator for the user's functions
+    position      : (seed, operation, pass, sample), None outside a pipeline;  own : the operation for the user's functions
+    placed, lent_placed : True when `bits`, or `lent`, stands at `position`
     held          : (NumPy's bit generator, Python's state) while a user's function runs, else None
     """
 
     def __init__(self) -> None:
         self.bits = np.random.Philox(key=0)
         self.numbers = np.random.Generator(self.bits)
+        self.lent = np.random.Generator(np.random.Philox(key=0))
         self.state = self.bits.state
+        self.own = 0
         self.position: tuple[int, int, int, int] | None = None
-        self.placed = False
+        self.placed = self.lent_placed = False
         self.held: tuple | None = None
 
 
@@ -42,9 +46,17 @@ _here = _Here()
 _eager: dict = {"seed": None, "numbers": None}
 
 
-def begin(seed: int, operation: int, epoch: int, sample: int) -> None:
-    """From here on this thread draws for one sample of one operation."""
-    _here.position, _here.placed = (seed, operation, epoch, sample), False
+def begin(seed: int, operation: int, epoch: int, sample: int, own: int = 0) -> None:
+    """From here on this thread draws for one sample of one operation. own : which operation it is for the user's functions"""
+    _here.position, _here.own = (seed, operation, epoch, sample), own
+    _here.placed = _here.lent_placed = False
+
+
+def _place(bits: Any, seed: int, operation: int, epoch: int, sample: int) -> None:
+    inner = _here.state["state"]
+    inner["key"][:] = seed & _MASK, operation & _MASK
+    inner["counter"][:] = 0, 0, sample & _MASK, epoch & _MASK
+    bits.state = _here.state
 
 
 def end() -> None:
@@ -65,11 +77,7 @@ def generator() -> np.random.Generator:
             _eager["numbers"] = np.random.Generator(np.random.Philox(_eager["seed"]))
         return _eager["numbers"]
     if not here.placed:
-        seed, operation, epoch, sample = here.position
-        inner = here.state["state"]
-        inner["key"][:] = seed & _MASK, operation & _MASK
-        inner["counter"][:] = 0, 0, sample & _MASK, epoch & _MASK
-        here.bits.state = here.state
+        _place(here.bits, *here.position)
         here.placed = True
     return here.numbers
 
@@ -81,11 +89,16 @@ def seed_eager(seed: int | None) -> None:
 
 def lend_to_python() -> None:
     """`numpy.random` and `random` draw for the present position until `end()`."""
-    numbers = generator()
-    if _here.held is None:
-        _here.held = _legacy.get_bit_generator(), random.getstate()
-        _legacy.set_bit_generator(_here.bits)
-    random.seed(int(numbers.integers(2 ** 63)))
+    here = _here
+    assert here.position is not None
+    if here.held is None:
+        here.held = _legacy.get_bit_generator(), random.getstate()
+        _legacy.set_bit_generator(here.lent.bit_generator)
+    if not here.lent_placed:
+        seed, _, epoch, sample = here.position
+        _place(here.lent.bit_generator, seed, here.own, epoch, sample)
+        here.lent_placed = True
+    random.seed(int(here.lent.integers(2 ** 63)))
 
 
 def permutation_source(seed: int, operation: int, epoch: int) -> np.random.Generator:

@@ -22,6 +22,7 @@ import sys
 import threading
 import traceback
 import warnings
+import zlib
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
@@ -135,8 +136,34 @@ class Run:
         self.empty: Callable = np.empty
         self.skipped = self.epoch = 0
         self.calls: dict[int, CallbackCalls] = {}
+        self._streams: dict[int, int] = {}
         self.started = False
         self.closed = threading.Event()
+
+    def stream(self, node: Node) -> int:
+        """Which random numbers a node draws.
+
+        Without a seed each node has its own. With one it is the k-th node of its kind above a source, in each branch: branches of
+        a zip that do the same, to images and to masks say, draw the same, as in MindSpore.
+        """
+        if id(node) not in self._streams:
+            if self.seeded:
+                kind = type(node).__name__ if node.children else "source"
+                self._streams[id(node)] = zlib.crc32(kind.encode()) << 32 | self._rank(node, kind)
+            else:
+                self._streams[id(node)] = self.numbers[id(node)]
+        return self._streams[id(node)]
+
+    def _rank(self, node: Node, kind: str) -> int:
+        """How many nodes of a kind stand on the longest way from a node down to a source."""
+        ranks: dict[int, int] = {}
+        for one in self.nodes:                               # children come first
+            ranks[id(one)] = max((ranks[id(child)] for child in one.children), default=0) + (type(one).__name__ == kind)
+        return ranks[id(node)]
+
+    def draw_for(self, node: Node, epoch: int, sample: int) -> None:
+        """From here on this thread draws for a sample of a node."""
+        draws.begin(self.seed, self.stream(node), epoch, sample, self.numbers[id(node)])
 
     def end_epoch(self) -> None:
         """The iterator has given the last row of an epoch."""
@@ -299,7 +326,7 @@ class Run:
 
     def order(self, node: Node, epoch: int) -> np.random.Generator:
         """A generator for the order of one pass of a node."""
-        return draws.permutation_source(self.seed, self.numbers[id(node)], epoch)
+        return draws.permutation_source(self.seed, self.stream(node), epoch)
 
     def close(self) -> None:
         """End the workers."""

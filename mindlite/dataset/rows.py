@@ -102,7 +102,7 @@ class MapDataset(Dataset):
         row = run.value(below)
         positions, outputs, others, in_place = self._planned()
         values: list | tuple = [row[position] for position in positions]
-        draws.begin(run.seed, run.numbers[id(self)], epoch, index)
+        run.draw_for(self, epoch, index)
         hooks = config.settings.debug_hooks if config.settings.debug_mode else []
         self._shown(hooks, values, None)
         for k, operation in list(enumerate(self.operations)) if hooks else self.steps:

@@ -58,7 +58,7 @@ class Source(Dataset):
         epoch, index = payload
         run.doing(self, index)
         first = index[0] if isinstance(index, list) else index          # a batch sampler gives several
-        draws.begin(run.seed, run.numbers[id(self)], epoch, first)
+        run.draw_for(self, epoch, first)
         try:
             if run.seeded and self.draws():
                 draws.lend_to_python()

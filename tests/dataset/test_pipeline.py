@@ -1,10 +1,13 @@
 """Operations on rows: what comes out, in which order, under which names. The expectations are MindSpore's behaviour."""
+import random
+
 import numpy as np
 import pytest
 
 import mindlite
 import mindlite.dataset as ds
 from mindlite import Tensor
+from mindlite.dataset import vision
 from mindlite.dataset.iterators import _reset_training_dataset, _set_training_dataset
 
 
@@ -198,6 +201,30 @@ def test_batches_go_over_the_ends_of_passes():
 
 def test_a_function_of_batch_info_gives_the_batch_size():
     assert [len(b) for b in column(squares().batch(lambda info: info.get_batch_num() + 1))] == [1, 2, 2]
+
+
+def lockstep(change=lambda rows: rows):
+    """The pairs of two branches that do the same, zipped; `change` is applied to one of them."""
+    def branch(name):
+        image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+        found = ds.NumpySlicesDataset([image + k for k in range(12)], [name], shuffle=True)
+        return found.map(vision.RandomHorizontalFlip(), name).shuffle(5)
+    pairs = ds.zip((branch("image"), change(branch("mask").project(["mask"]))))
+    return [(a.tolist(), b.tolist()) for a, b in pairs.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+
+
+def test_branches_that_do_the_same_draw_the_same_where_a_seed_is_set(monkeypatch):
+    monkeypatch.setattr(ds.config.settings, "seed", 11)
+    found = lockstep()
+    assert all(image == mask for image, mask in found) and len({str(image) for image, _ in found}) == 12
+    assert not all(image == mask for image, mask in lockstep(lambda rows: rows.shuffle(5))), "another shuffle is another one"
+
+    def noise(name):
+        return slices(*range(8), name=name).map(lambda x: x + np.random.rand() + random.random(), name)
+    drawn = rows(ds.zip((noise("a"), noise("b"))))
+    assert all(a != b for a, b in drawn), "Python functions have numbers of their own"
+    monkeypatch.setattr(ds.config.settings, "seed", ds.config.DEFAULT_SEED)
+    assert not all(image == mask for image, mask in lockstep()), "without a seed each branch has its own order"
 
 
 def test_batch_info_counts_the_epochs_of_the_iterator_and_the_batches_of_a_pass():
