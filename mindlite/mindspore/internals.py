@@ -69,7 +69,7 @@ def _get_cache_prim(cls: type) -> type:
 
 def _run_op(operation: Any, name: str, args: Any) -> Any:
     """What the operation computes of the arguments."""
-    return operation.function(*args, **operation.settings)
+    return operation.function(*args, **operation.given())
 
 
 def _deconv_output_length(is_valid: bool, is_same: bool, is_pad: bool, input_length: int, filter_size: int, stride_size: int,

@@ -14,6 +14,7 @@ from .arithmetic import floor, minimum
 from .basic import reduce_sum, reshape
 from .creation import arange, full, zeros
 from .define import as_operand, cast_to, dtype_of
+from .generator import Generator
 from .elementary import exp, log
 from .logic import equal, greater, where
 from .lookup import gather
@@ -28,13 +29,13 @@ def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: 
 
     true_classes           : int[N, num_true]; its values count for remove_accidental_hits alone
     num_sampled            : int, how many are drawn; at most range_max where `unique`, for no class comes twice then
-    seed                   : int, 0 for a new draw at each call
+    seed                   : int, 0 for a new draw at each call, or a Generator
     remove_accidental_hits : bool; True draws no true class as long as there are others, and counts are of a draw among those
     out                    : int[num_sampled], f32[N, num_true], f32[num_sampled]
     raises                 : ArgumentError, DTypeError, ShapeError, ValueRangeError
     """
     for name, value, least in (("num_true", num_true, 1), ("num_sampled", num_sampled, 1), ("range_max", range_max, 1),
-                               ("seed", seed, 0)):
+                               ("seed", 0 if isinstance(seed, Generator) else seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ArgumentError(f"uniform_candidate_sampler: {name} is an int, not {type(value).__name__}")
         if value < least:

@@ -267,7 +267,7 @@ def standard_normal(shape: Sequence[int], seed: int | None = None, *, dtype: DTy
     raises : DTypeError for another dtype, ShapeError for a negative size, ArgumentError for another seed
     source : Box and Muller 1958, from two uniform numbers
     """
-    made_of, shape = dt.dtype(dtype), new_shape("standard_normal", shape)
+    made_of, shape = dt.dtype(dtype or dt.float32), new_shape("standard_normal", shape)
     if made_of.kind != "f":
         raise DTypeError(f"standard_normal: makes floats, not {made_of.name}", hint="ops.randint draws integers")
     wide = dt.float64 if made_of is dt.float64 else dt.float32
@@ -314,7 +314,7 @@ def randint(low: int, high: int, size: Sequence[int] | None = None, seed: int | 
     if size is None:
         raise ArgumentError("randint: a size is wanted", hint="ops.randint(low, high, (2, 3))")
     low, high = as_size("randint", low, least=None), as_size("randint", high, least=None)
-    wanted = dt.dtype(dtype)
+    wanted = dt.dtype(dtype or dt.int64)
     known = isinstance(low, int) and isinstance(high, int) and low < high
     if wanted.kind in "bui" and known and not _holds(wanted, low, high - 1):
         raise ValueRangeError(f"randint: {wanted.name} does not hold the range [{low}, {high})")
@@ -330,7 +330,7 @@ def rand(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = No
     raises : DTypeError for a dtype of integers, ShapeError for a negative size, ArgumentError for another seed
     source : Salmon et al. 2011, Philox4x32-10
     """
-    return _uniform(new_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype), seed)
+    return _uniform(new_shape("rand", size[0] if len(size) == 1 else size), dt.dtype(dtype or dt.float32), seed)
 
 
 def randn(*size: Any, dtype: DTypeLike | None = dt.float32, seed: int | None = None) -> Tensor:

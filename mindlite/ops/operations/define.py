@@ -14,6 +14,7 @@ from ...common.errors import ArgumentError
 from ...mindir.primitive import Primitive, Shown, by_position
 from ...mindir.protocol import CallOf
 from ..collectives import place_as
+from ..generator import Generator
 
 OPERATIONS: dict = {}
 
@@ -23,6 +24,7 @@ class Operation:
     function: Any = None
     parameters: tuple = ()
     checks: dict = {}
+    goes_on = False                                          # a seed begins a stream of this object
     __signature__ = Shown(lambda self, owner: _signature(self, owner))
 
     def __init__(self, *args, **kwargs):
@@ -49,6 +51,8 @@ class Operation:
             elif p.name in self.checks:
                 self.checks[p.name](settings[p.name], p.name, self.name)
         self.settings = settings
+        if self.goes_on:
+            self.__dict__["stream"] = _stream(settings)
 
     @property
     def name(self):
@@ -105,18 +109,37 @@ class Operation:
     def __mindir__(self):
         own = type(self).__call__
         return CallOf(functools.partial(own, self) if own is not Operation.__call__ or "strategies" in self.__dict__ else
-                      functools.partial(self.function, **self.settings))
+                      functools.partial(self.function, **self.given()))
+
+    def given(self):
+        """The settings as the function gets them: a seed is the stream that it began, which goes on from call to call."""
+        return {**self.settings, **(self.__dict__.get("stream") or {})}
 
     def __call__(self, *args):
         strategies = self.__dict__.get("strategies")
+        settings = self.given() if self.goes_on else self.settings
         if strategies is None:
-            return self.function(*args, **self.settings)
+            return self.function(*args, **settings)
         ins, outs = strategies
-        value = self.function(*_placed(args, ins), **self.settings)
+        value = self.function(*_placed(args, ins), **settings)
         return _placed(value, outs) if isinstance(value, tuple) else _placed((value,), outs)[0]
 
     def __repr__(self):
         return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.settings.items())}>"
+
+
+_SEEDS = {"seed": "seed2", "Seed0": "Seed1"}
+
+
+def _stream(settings):
+    """{the setting of the seed: the stream that it begins, the other half: 0}; empty where the global stream is drawn from."""
+    for first, second in _SEEDS.items():
+        seed, other = settings.get(first, 0), settings.get(second, 0)
+        if isinstance(seed, int) and isinstance(other, int) and (seed > 0 or other > 0):
+            stream = Generator()
+            stream.state.overwrite((seed + (other << 32), 0))
+            return {first: stream, **({second: 0} if second in settings else {})}
+    return {}
 
 
 def _signature(self, owner):
@@ -158,6 +181,12 @@ def checking(**checks):
     return keep
 
 
+def repeats(function):
+    """A decorator below `operation`: its object of a seed gives the same numbers at each call."""
+    function.repeats = True
+    return function
+
+
 def operation(function):
     """The class of a function; see the module."""
     parameters = tuple(p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
@@ -170,8 +199,9 @@ def table(names):
 
 
 def _class(name, function, parameters, doc):
+    goes_on = not _SEEDS.keys().isdisjoint(p.name for p in parameters) and not getattr(function, "repeats", False)
     call = staticmethod(function if not isinstance(function, Primitive) else functools.partial(_call, function))
-    made = type(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc,
+    made = type(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc, "goes_on": goes_on,
                                      "checks": getattr(function, "checks", {}), "__module__": __package__})
     OPERATIONS[name] = made
     return made

@@ -179,7 +179,7 @@ def ReverseSequence(x, seq_lengths, *, seq_dim, batch_dim=0):
 @operation
 def RandomChoiceWithMask(x, *, count=256, seed=0, seed2=0):
     """(indices of `count` trues in random order, which of them are there)."""
-    return choice_with_mask(x, count, seed + (seed2 << 32) or None)
+    return choice_with_mask(x, count, seed or None)
 
 
 # ---------------------------------------------------------------- sizes

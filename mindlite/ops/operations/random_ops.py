@@ -7,7 +7,7 @@ from .. import (arange, bernoulli, cast, clamp, concat, erf, erfinv, full, log_u
                 reshape, sum, uniform)
 from ..axes import new_shape
 from ..define import as_operand, cast_to, dtype_of
-from .define import operation
+from .define import operation, repeats
 
 
 def _between(shape, low, high, seed, dtype):
@@ -49,8 +49,9 @@ def NonDeterministicInts(shape, *, dtype=dt.int64):
 
 
 @operation
+@repeats
 def RandpermV2(n, *, seed=0, offset=0, dtype=dt.int64):
-    """The numbers 0 .. n - 1 in random order: `randperm`."""
+    """The numbers 0 .. n - 1 in random order: `randperm`. The order of a seed is the same in each call."""
     return randperm(int(n), seed or None, offset, dtype=dtype)
 
 

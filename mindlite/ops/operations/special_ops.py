@@ -1,4 +1,6 @@
 """Special functions, Fourier transforms, factors of matrices, order, losses and random numbers as classes."""
+from typing import Any
+
 from ...common import dtype as dt
 from ...common.errors import ArgumentError
 from .. import (
@@ -13,6 +15,7 @@ from .. import bartlett_window, blackman_window, hamming_window
 from .. import logic
 from .. import reduction as reduction_of
 from ..define import as_operand, dtype_of
+from ..generator import Generator
 from ..structure import concat
 from .define import operation, table
 
@@ -221,7 +224,7 @@ def TripletMarginLoss(x, positive, negative, margin, *, p=2, swap=False, eps=1e-
 
 def _seed(seed, other):
     """The seed of two words; 0 and 0: the global stream."""
-    return seed + (other << 32) or None
+    return seed if isinstance(seed, Generator) else seed + (other << 32) or None
 
 
 @operation
@@ -269,7 +272,8 @@ def LogNormalReverse(x, *, mean=1.0, std=2.0):
 @operation
 def Bernoulli(x, p, *, seed=-1, offset=0):
     """1 with probability p; seed -1: the global stream."""
-    return bernoulli(x, p, None if seed == -1 else seed + offset)
+    drawn_by: Any = seed if isinstance(seed, Generator) else None if seed == -1 else seed + offset
+    return bernoulli(x, p, drawn_by)
 
 
 @operation
