@@ -117,6 +117,8 @@ def map_dims(change: Callable[[Dim], Any], value: Any) -> Any:
         return value
     if isinstance(value, Dim):
         return change(value)
+    if kind is dict:
+        return {key: map_dims(change, part) for key, part in value.items()}
     if isinstance(value, AbstractTensor):
         return AbstractTensor(value.dtype, map_dims(change, value.shape))
     if isinstance(value, AbstractScalar):

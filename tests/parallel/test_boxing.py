@@ -53,6 +53,16 @@ def test_every_pair_on_two_axes(mesh, shape):
     check_boxing(mesh, TWO_AXES, shape)
 
 
+def test_parts_that_keep_units_together():
+    """Rows of three: four of them on three ranks, or two, of which the last rank has none; between two axes of a mesh as well."""
+    by = Split(0, 3)
+    line = list(itertools.product([(B,), (S0,), (S1,), (P,), (by,)], repeat=2))
+    check_boxing(LINE, line, (12, 5))
+    check_boxing(LINE, line, (6, 5))
+    square = [(a, b) for a in itertools.product((B, by, S1), repeat=2) for b in itertools.product((B, by, P), repeat=2)]
+    check_boxing(SQUARE, square + [(b, a) for a, b in square] + [((S0, S0), (by, by)), ((by, by), (S0, S1))], (9, 4))
+
+
 def test_boxing_is_the_same_in_graphs():
     check_boxing(LINE, ONE_AXIS[:12], (7, 5), graph=True)
 

@@ -2,6 +2,8 @@
 
 In float64, so that nothing but the order of sums lies between them.
 """
+import itertools
+
 import numpy as np
 import pytest
 from networks import CASES
@@ -9,10 +11,11 @@ from networks import CASES
 import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.common import dtype as dt
+from mindlite.common.dim import evaluate
 from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, get_rank
 from mindlite.nn.pipeline import Pipeline
-from mindlite.parallel import Layout, shard_in_place
+from mindlite.parallel import Layout, shard_in_place, zero
 
 CASE = {case.name: case for case in CASES}
 BATCH_AXIS = {"transformer": 1}                  # of x; 0 elsewhere
@@ -66,8 +69,10 @@ def gradients(case, plan, graph, batches=(None,)):
         loss, grads = step(x, labels)
         sent = {name: [a - b for a, b in zip(entry, before.get(name, (0, 0)))] for name, entry in engine().sent.items()}
         if graph and plan is not None:
-            planned = step.compiled.latest().compiled.plan
-            told.append(({name: entry for name, entry in sent.items() if entry[0]}, planned.sent,
+            variant = step.compiled.latest()
+            planned, sizes = variant.compiled.plan, dict(zip(variant.plan.symbols, variant.plan.sizes([x, labels])))
+            told.append(({name: entry for name, entry in sent.items() if entry[0]},
+                         {name: [calls, evaluate(nbytes, sizes)] for name, (calls, nbytes) in planned.sent.items()},
                          planned.points[0] / planned.points[1]))
         found.append([loss.asnumpy(), *[gradient.asnumpy() for gradient in grads]])
     return found, told
@@ -100,10 +105,58 @@ def test_a_network_computes_the_same_operator_by_operator(name, plan):
     compare(CASE[name], plan, False)
 
 
+def trained(case, plan, graph, steps=20):
+    """(losses, weights) of Momentum on this rank; plan: of PLANS, "zero 1" to "zero 3", or None for one process."""
+    net, weights, x, labels = inputs_of(case)
+    optimizer, criterion = nn.Momentum(weights, 0.01, 0.9), nn.CrossEntropyLoss()
+    if plan is not None:
+        engine().link = CHEAP
+        level = int(plan[-1]) if plan.startswith("zero") else 0
+        shape, names, rows, columns = PLANS["data" if level else plan]
+        mesh = Layout(shape, names)
+        assert not columns or weights_split(net, mesh)
+        if level:
+            zero(optimizer, mesh, level=level)
+        if rows:
+            axis = BATCH_AXIS.get(case.name, 0)
+            x, labels = x.to_global(mesh(*["None"] * axis, names[0])), labels.to_global(mesh(names[0]))
+    gradients = ms.value_and_grad(lambda x, labels: criterion(net(x), labels), None, weights)
+
+    def step(x, labels):
+        loss, found = gradients(x, labels)
+        optimizer(found)
+        return loss
+    step = ms.jit(step, fullgraph=True) if graph else step
+    losses = [float(step(x, labels)) for _ in range(steps)]
+    return losses, [weight.asnumpy() for weight in weights]
+
+
+WAYS = ["data", "tensor", "both", "zero 1", "zero 2", "zero 3"]
+QUICK = {("mlp", "zero 3", True), ("lenet", "zero 2", True)}
+
+
+@pytest.mark.parametrize("name, plan, graph", [
+    pytest.param(*key, marks=[] if key in QUICK else pytest.mark.slow) for key in itertools.product(CASE, WAYS, (False, True))])
+def test_twenty_steps_are_those_of_one_process(name, plan, graph):
+    losses, weights = trained(CASE[name], None, graph)
+    size = int(np.prod(PLANS["data" if plan.startswith("zero") else plan][0]))
+    for got, found in SimWorld(size).run(trained, CASE[name], plan, graph):
+        np.testing.assert_allclose(got, losses, rtol=0, atol=1e-6)
+        for a, b in zip(found, weights, strict=True):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("graph", [False, True], ids=["eager", "graph"])
 def test_batches_of_other_sizes_come_one_after_the_other(graph):
     """A step that has seen 4 rows takes 7, 5 and 9: uneven parts, and sizes that are found to be dynamic."""
     compare(CASE["mlp"], "data", graph, (4, 7, 5, 9))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", ["data", "both"])
+@pytest.mark.parametrize("name", sorted(set(CASE) - {"mlp"}))
+def test_so_they_do_with_each_network(name, plan):
+    compare(CASE[name], plan, True, (4, 7, 5, 9))
 
 
 class Stage(nn.Cell):

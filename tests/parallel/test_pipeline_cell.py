@@ -7,7 +7,7 @@ import pytest
 from networks import CASES
 
 import mindlite as ms
-from mindlite import Tensor, nn, ops
+from mindlite import Tensor, amp, nn, ops
 from mindlite.common import dtype as dt
 from mindlite.common.errors import GradientError, ShapeError, ValueRangeError
 from mindlite.common.ranks import engine
@@ -205,6 +205,47 @@ def test_a_step_with_a_pipeline_is_one_graph(name, stages, inner):
         np.testing.assert_allclose(got, losses, rtol=0, atol=1e-6)
         for key, value in params.items():
             np.testing.assert_allclose(weights[key], value, rtol=0, atol=1e-6)
+
+
+def composed(stages, graph):
+    """(losses, Parameters) of four steps in half precision, with a scaled loss and layers that are computed again."""
+    ms.set_seed(3)
+    rng = np.random.default_rng(0)
+    net = nn.SequentialCell(nn.Dense(8, 16), nn.Tanh(), nn.Dense(16, 16), nn.ReLU(), nn.Dropout(p=0.3), nn.Dense(16, 4))
+    for param in net.trainable_params():
+        param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32) * 0.4))
+    if stages > 1:
+        ms.set_auto_parallel_context(pipeline_stages=stages, gradients_mean=True)
+    net[0].pipeline_stage = net[2].pipeline_stage = 0
+    net[5].pipeline_stage = stages - 1
+    net[0].recompute()
+    net[2].recompute()
+    x, y = [Tensor(rng.standard_normal((8, size)).astype(np.float32)) for size in (8, 4)]
+    net = amp.auto_mixed_precision(net, "O2")
+    params, scaler = net.trainable_params(), amp.StaticLossScaler(128.0)
+    cell, optimizer = nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 2).set_train(), nn.Adam(params, 0.01)
+    gradients = ms.value_and_grad(lambda x, y: scaler.scale(cell(x, y)), None, params)
+    reduce = nn.PipelineGradReducer(params)
+
+    def step(x, y):
+        loss, grads = gradients(x, y)
+        optimizer(scaler.unscale(reduce(grads)))
+        return scaler.unscale(loss)
+    step = ms.jit(step, fullgraph=True) if graph else step
+    losses = [float(step(x, y)) for _ in range(4)]
+    if stages > 1:
+        cell.gather_parameters()
+    return losses, [param.asnumpy().astype(np.float32) for param in params]
+
+
+@pytest.mark.parametrize("graph", [False, True], ids=["eager", "graph"])
+def test_half_precision_scaled_losses_and_recomputing_go_with_stages(graph):
+    losses, params = composed(1, False)
+    assert losses[3] < losses[0]
+    for got, weights in SimWorld(2).run(composed, 2, graph):
+        np.testing.assert_allclose(got, losses, rtol=1e-3)
+        for a, b in zip(weights, params, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-3)
 
 
 def test_a_graph_that_reads_no_gradient_runs_forwards_alone():
