@@ -94,11 +94,6 @@ def _narrow_upper_half(b, value, bits, f):
     return b.lshr(b.select(b.fcmp_unordered("uno", value, value), nan, made), _number(bits, f.dropped))
 
 
-def rounded(b, value, dtype):
-    """A float rounded to the type, as a float."""
-    return widen(b, narrow(b, value, dtype), dtype)
-
-
 TYPES = tuple(d for d in dt.ALL if is_narrow(d))
 _D, _I = ctypes.c_double, ctypes.c_int64
 # what runs call to read and write one element at an address: {name: (result, arguments)}

@@ -464,7 +464,7 @@ class _Clusterer:
         open_: list = []
         read: set = set()
         for group in groups:
-            joins = self.level != "O0" and config.lowering == "llvm" and self.is_small(group)
+            joins = self.level != "O0" and config.lowering == "llvm" and self.is_small(group) and not self.is_large(group)
             # a Parameter that gets its new value in place is for one of them to read
             reads = {id(a) for m in group.members for a in m.args if isinstance(a, Parameter) and _elements(a) > 1}
             if not joins or len(open_) == self.target.launched_together or not group.before.isdisjoint(open_) or reads & read or (
@@ -485,6 +485,12 @@ class _Clusterer:
         made = [m for m in group.members if id(m) in self.results
                 or any(self.group_of[id(u)] is not group for u in self.users.get(id(m), ()))]
         return bool(made) and all(id(m) in self.results or _elements(m) <= self.target.large for m in made)
+
+    def is_large(self, group):
+        """True for a kernel that occupies the machine alone."""
+        limit = self.target.launched_alone
+        return bool(limit) and any(_elements(node) >= limit for m in group.members for node in (m, *m.args)
+                                   if isinstance(node, (CNode, Parameter)))
 
     def write(self, groups):
         """Fill the new graph."""

@@ -1,22 +1,27 @@
-"""A reduction of everything to one number in two stages, so that threads can share it and it fuses with work on rows.
+"""A reduction of everything to one number in two stages, so that threads can share it and it fuses with work on rows; on a GPU a
+reduction to few numbers too.
 
     %s = reduce_sum(%x : f32[4096, 1024])     ->     %r = reduce_sum(%x; axis=1);  %s = reduce_sum(%r)
     %s = reduce_sum(%x : f32[1000000])        ->     rows of 4096 of its first 999424 elements, and the 576 that are left
+    %s = reduce_sum(%x : f32[16384, 768]; axis=0)
+                       ->     %r = reduce_sum(reshape(%x; [64, 256, 768]); axis=1);  %s = reduce_sum(%r; axis=0)
 
-The stages depend on the sizes, not on the number of threads, and so does the result.
+The stages depend on the sizes, not on the number of threads, and so does the result. Sums of halves have parts of float32.
 """
 from ..common.dim import product
+from ..common.dtype import float32
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph, ValueNode
 from ..ops.arithmetic import add, maximum, minimum
-from ..ops.basic import reduce_sum, reshape
+from ..ops.basic import cast, reduce_sum, reshape
 from ..ops.logic import logical_and, logical_or
 from ..ops.reduction import reduce_all, reduce_any, reduce_max, reduce_min
 from ..ops.slicing import slice_
 
+ENOUGH = 4                     # a quarter of the parts that are wanted: then they are of the outermost axis
 _TOGETHER = {reduce_sum: add, reduce_max: maximum, reduce_min: minimum, reduce_any: logical_or, reduce_all: logical_and}
 
 
@@ -25,7 +30,7 @@ def in_two_stages(graph, target):
 
     Graphs in attributes stay as they are.
     """
-    if not any(_leading(node, target) is not None for node in graph.nodes):
+    if not any(_leading(node, target) is not None or _parts(node, target) is not None for node in graph.nodes):
         return graph
     made = FuncGraph(graph.name, graph.origin, graph.kind)
     made.signature = graph.signature
@@ -34,12 +39,13 @@ def in_two_stages(graph, target):
     def read(arg):
         return arg if isinstance(arg, ValueNode) else env[arg]
     for node in graph.nodes:
-        leading = _leading(node, target)
-        if leading is None:
+        leading, parts = _leading(node, target), _parts(node, target)
+        if leading is None and parts is None:
             env[node] = made.add_copy(node, [read(a) for a in node.args])
             continue
         with building(made, Origin(node.origin.location, node, "two stages")):
-            env[node] = _write(node, read(node.args[0]), leading, target.stage_row)
+            x = read(node.args[0])
+            env[node] = _write(node, x, leading, target.stage_row) if leading is not None else _write_parts(node, x, *parts)
     made.set_outputs([read(o) for o in graph.outputs], make_tuple)
     return made
 
@@ -55,6 +61,38 @@ def _leading(node, target):
     if len(shape) == 1:
         return 0
     return next((k for least in target.stage_rows for k in range(1, len(shape)) if product(shape[:k]) >= least), None)
+
+
+def _parts(node, target):
+    """(axis, count): the first stage of a reduction to few numbers keeps so many parts of an axis; None for another node."""
+    if node.fn not in _TOGETHER or not isinstance(node.args[0].abstract, AbstractTensor):
+        return None
+    shape, dtype, reduced = node.args[0].abstract.shape, node.args[0].abstract.dtype, node.attrs["axis"]
+    if not all(isinstance(s, int) for s in shape) or dtype.kind == "c" or not reduced:
+        return None
+    number, elements = target.long_sums[len(shape) - 1 not in reduced]
+    folded = product([shape[a] for a in reduced])
+    sums = product(shape) // (folded or 1)
+    if folded < elements or not 0 < sums < number or product(shape) < target.stages_from:
+        return None
+    most = min(-(-number // sums), folded // target.least_part)
+    counts = {a: max(k for k in range(1, min(most, shape[a]) + 1) if shape[a] % k == 0) for a in sorted(reduced)}
+    axis = next((a for a, count in counts.items() if ENOUGH * count >= most), max(counts, key=lambda a: counts[a]))
+    return (axis, counts[axis]) if counts[axis] > 1 else None
+
+
+def _write_parts(node, x, axis, count):
+    """The two stages of `node`, of the operand x, whose axis has so many parts."""
+    fn, shape, dtype = node.fn, x.abstract.shape, x.abstract.dtype
+    if fn is reduce_sum and dtype.kind == "f" and dtype.itemsize < 4:
+        x = cast(x, dtype=float32)
+    x = reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1:]))
+    within = tuple(a + (a >= axis) for a in node.attrs["axis"])
+    rows = fn(x, axis=within, keepdims=False)
+    made = fn(rows, axis=(axis - sum(a < axis for a in within),), keepdims=False)
+    if made.abstract.dtype is not node.abstract.dtype:
+        made = cast(made, dtype=node.abstract.dtype)
+    return reshape(made, shape=node.abstract.shape) if node.attrs["keepdims"] else made
 
 
 def _write(node, x, leading, row):

@@ -92,8 +92,10 @@ def test_what_is_read_once_is_not_kept(name):
 
 
 @runs_here
+@pytest.mark.parametrize("many", [False, True], ids=["few rows, with many threads each", "many rows"])
 @pytest.mark.parametrize("name", ROWS)
-def test_rows_of_all_lengths_and_addresses_give_the_cpus_numbers(name):
+def test_rows_of_all_lengths_and_addresses_give_the_cpus_numbers(name, many, monkeypatch):
+    monkeypatch.setattr(nvptx, "MANY_ROWS", 5 if many else 6)
     kernels = {}
     for length in OF_A_NUMBER if "norm" in name else LENGTHS:
         graph = ROWS[name](5, length)
@@ -160,10 +162,17 @@ def test_each_element_of_a_row_is_read_once(name):
 
 
 @runs_here
-@pytest.mark.parametrize("length, shift", [(1032, 0), (501, 0), (500, 1)], ids=["long", "no multiple of 16 bytes", "shifted"])
+@pytest.mark.parametrize("length, shift", [(1032, 0), (513, 0), (516, 1)], ids=["long", "no multiple of 16 bytes", "shifted"])
 def test_a_row_that_does_not_fit_is_read_again(length, shift):
     counts, = reads(ROWS["softmax"](2, length), 32, shift).values()
     assert counts.min() == counts.max() == 3
+
+
+@runs_here
+@pytest.mark.parametrize("length, shift", [(1, 0), (501, 0), (500, 1), (512, 1)])
+def test_a_row_that_begins_at_any_address_is_read_once_where_half_as_many_registers_hold_it(length, shift):
+    counts, = reads(ROWS["softmax"](2, length), 32, shift).values()
+    assert counts.min() == counts.max() == 1
 
 
 @pytest.mark.parametrize("name", ROWS)

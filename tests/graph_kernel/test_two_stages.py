@@ -8,6 +8,10 @@ from mindlite.common import dtype as dt
 from mindlite.graph_kernel.two_stages import in_two_stages
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed
+from mindlite.mindir.primitive import bind, eval_rule, interpreting
+from mindlite.ops.basic import reduce_sum
+from mindlite.ops.evaluate import NumpyInterpreter
+from mindlite.ops.reduction import reduce_max
 
 LARGE = current().stages_from
 SHAPES = [(LARGE,), (LARGE + 577,), (700, 500), (2, 3, 40000), (9, 7, 5000)]
@@ -65,3 +69,47 @@ def test_small_reductions_half_precision_and_reductions_of_one_axis_stay_as_they
                            (AbstractTensor(dt.float16, (4000, 4000)), None)):
         graph = typed(lambda x: ops.sum(x, dim=axis), abstract)
         assert in_two_stages(graph, current()) is graph
+
+
+def computed(graph, x):
+    """What the one result of a graph of one parameter is, node by node in NumPy."""
+    values = {graph.parameters[0]: x}
+    with interpreting(NumpyInterpreter()):
+        for node in graph.nodes:
+            values[node] = np.asarray(eval_rule[node.fn](*[values[a] for a in node.args], **node.attrs))
+    return values[graph.outputs[0]]
+
+
+PARTS = current().replace(long_sums=((50, 1000), (900, 400)), least_part=64, stages_from=1 << 12)
+FEW = {                                                      # shape, reduced axes: those of the first stage's operand, its results
+    "columns": ((1200, 33), (0,), (16, 75, 33), (16, 33)),
+    "columns of two axes": ((6, 500, 30), (0, 1), (6, 25, 20, 30), (25, 30)),
+    "rows": ((7, 4000), (1,), (7, 8, 500), (7, 8)),
+    "planes": ((12, 5, 10, 20), (0, 2, 3), (6, 2, 5, 10, 20), (6, 5)),
+    "an axis of parts": ((4, 30, 25, 20), (0, 2, 3), (2, 2, 30, 25, 20), (2, 30)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("name", FEW)
+def test_a_target_of_many_threads_has_parts_of_few_long_sums(name, keepdims, dtype):
+    shape, axis, parted, first = FEW[name]
+    dtype = dt.dtype(dtype)
+    x = np.random.default_rng(1).integers(-40, 40, shape).astype(dtype.numpy)
+    for fn, numpys in ((reduce_sum, np.sum), (reduce_max, np.max)):
+        graph = typed(lambda x: bind(fn, (x,), {"axis": axis, "keepdims": keepdims}), AbstractTensor(dtype, shape))
+        made = in_two_stages(graph, PARTS)
+        shapes = [n.abstract.shape for n in made.nodes]
+        assert made is not graph and parted in shapes and first in shapes
+        want = numpys(x.astype(np.int64), axis=axis, keepdims=keepdims).astype(dtype.numpy)
+        found = computed(made, x)
+        assert found.dtype == want.dtype and found.shape == want.shape
+        np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("shape, axis", [((60, 4000), (1,)), ((1200, 1000), (0,)), ((7, 900), (1,)), ((1201, 33), (0,)), ((0, 3), (0,))],
+                         ids=["many rows", "many columns", "short rows", "a prime number", "nothing"])
+def test_many_sums_and_short_ones_have_one_stage(shape, axis):
+    graph = typed(lambda x: bind(reduce_sum, (x,), {"axis": axis, "keepdims": False}), AbstractTensor(dt.float32, shape))
+    assert in_two_stages(graph, PARTS) is graph

@@ -46,6 +46,8 @@ def ptx_rules():
         write(name, words.WORD, [], lambda b: b.zext(words.call(b, asked, result=half), words.WORD))
     write("barrier", nothing, [], lambda b: words.call(b, "llvm.nvvm.barrier0", result=nothing))
     write("warp_barrier", nothing, [], lambda b: words.call(b, "llvm.nvvm.bar.warp.sync", half(-1), result=nothing))
+    write("to_bf16", ir.IntType(16), [ir.FloatType()], lambda b, x: b.asm(
+        ir.FunctionType(ir.IntType(16), [ir.FloatType()]), "cvt.rn.bf16.f32 $0, $1;", "=h,f", [x], False))
     write("shuffle", half, [half, half], lambda b, x, distance: words.call(
         b, "llvm.nvvm.shfl.sync.bfly.i32", half(-1), x, distance, half(31), result=half))
     return str(module)

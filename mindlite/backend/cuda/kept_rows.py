@@ -6,8 +6,9 @@
 
 All folds and loops along the row share it out alike, unrolled: thread `lane` of `size` has the elements from
 (chunk * size + lane) * side on, `side` of them, in up to MOST / side chunks. The elements of a chunk are loaded and stored at
-once, 128 bits of the widest array. A row that is longer, or does not begin at a multiple of 16 bytes, goes the way without
-registers (`nvptx`), which reads it in each loop: the text has both, and length and addresses decide at run time.
+once, 128 bits of the widest array. A row that does not begin at a multiple of 16 bytes is kept one by one, fewer of its
+elements by a thread, as their addresses take registers too. A longer row goes the way without registers (`nvptx`), which reads it in
+each loop. The text has all three ways; length and addresses decide at run time.
 """
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from ..printers.lower_llvm import _Emitter
 
 MOST = 32                      # elements of a row that a thread keeps
 MOST_REGISTERS = 64            # of 32 bits that they take, of all arrays together; a thread has 255
+FEWER_REGISTERS = 16           # the same where elements are loaded one by one: each has an address
 MOST_WORK = 4096               # expressions of all copies: beyond, the text is long
 
 
@@ -33,7 +35,8 @@ MOST_WORK = 4096               # expressions of all copies: beyond, the text is 
 class Kept:
     """What threads keep of a row, or how they share it out.
 
-    extent : of the row;   side: neighbours that one thread takes;   many: elements that it takes at most
+    extent : of the row;   side: neighbours that one thread takes;   many: elements that it takes at most, and some: those that it
+             takes where it loads them one by one
     reads  : {the statement: {(number of the array, the place of the row): the Accesses that read it}}
     places : one Access for each place;   own: the places of those that differ from row to row, which are kept. What all rows
              read (the factors of a norm) comes from the cache each time
@@ -41,6 +44,7 @@ class Kept:
     extent: Any
     side: int
     many: int
+    some: int
     reads: dict
     places: dict
     own: set
@@ -58,7 +62,7 @@ class KeptRows(_Emitter):
     address_of: Any
     load_neighbours: Any
     store_neighbours: Any
-    keeping: Any = None                                      # while such rows are written: (slots by place, loaded places)
+    keeping: Any = None                                      # while such rows are written: (slots by place, loaded places, side, many)
 
     @functools.cached_property
     def kept(self) -> Any:
@@ -93,7 +97,8 @@ class KeptRows(_Emitter):
                             e.dtype.itemsize // 4) for e in map(places.__getitem__, own))
         while many >= side and (many * registers > MOST_REGISTERS or many * work > MOST_WORK):
             many //= 2
-        return Kept(extent, side, many, reads, places, own) if many >= side else None
+        some = max(1, min(many, FEWER_REGISTERS // registers))
+        return Kept(extent, side, many, some, reads, places, own) if many >= side else None
 
     def _plain(self, s, extent):
         """(variable, statements, expressions) of a loop or fold along the whole row; None of another one."""
@@ -136,8 +141,8 @@ class KeptRows(_Emitter):
     # ------------------------------------------------------------ code
 
     def fits(self, size):
-        """Do the registers of so many threads hold the row, and can its elements be loaded and stored at once? The same for all
-        threads of a block; asked before the row is known."""
+        """(do the registers of so many threads hold the row, and can its elements be loaded and stored at once; do they hold it if
+        not). The same for all threads of a block; asked before the row is known."""
         b, kept, symbols, variable = self.builder, self.kept, self.nest.symbols, None
         for s in kept.reads:
             variable = s.variable if isinstance(s, Loop) else s.loops[0][0]
@@ -145,36 +150,41 @@ class KeptRows(_Emitter):
         stores = [t for s in kept.reads if isinstance(s, Loop) for t in s.body
                   if isinstance(t, Store) and self._is_straight(t.offset, symbols[s.variable])]
         aligned = self.is_aligned([*kept.places.values(), *stores], (*self.plan.chain, (variable, kept.extent)), kept.side)
-        return b.and_(aligned, b.icmp_signed("<=", self.dim(kept.extent), b.mul(size, I64(kept.many))))
+        length = self.dim(kept.extent)
+        return (b.and_(aligned, b.icmp_signed("<=", length, b.mul(size, I64(kept.many)))),
+                b.icmp_signed("<=", length, b.mul(size, I64(kept.some))))
 
-    def kept_row(self, lane, size, active, statements):
-        """The statements of a row that fits."""
+    def kept_row(self, lane, size, active, statements, side):
+        """The statements of a row that fits. side: neighbours that a thread loads and stores at once"""
         kept = self.kept
-        slots = {place: [self.arithmetic.slot(self.type(e)) for _ in range(kept.many)] for place, e in kept.places.items()}
-        self.keeping = slots, set()
+        many = kept.many if side > 1 else kept.some
+        slots = {place: [self.arithmetic.slot(self.type(e)) for _ in range(many)] for place, e in kept.places.items()}
+        self.keeping = slots, set(), side, many
         self.row(lane, size, active, statements)
         self.keeping = None
 
     def along(self, s, variable, lane, size, body):
         """body(variable, names, numbers) where this thread has a chunk of the row: what is known of each of its elements, and
         their numbers."""
-        b, kept, (slots, loaded) = self.builder, self.kept, self.keeping
+        b, kept, (slots, loaded, side, many) = self.builder, self.kept, self.keeping
         length, wanted, outside, lane = self.dim(kept.extent), kept.reads[s], self.names, self._anew(lane)
-        for chunk in range(kept.many // kept.side):
-            first = b.add(b.mul(size, I64(chunk * kept.side)), b.mul(lane, I64(kept.side)))
-            mine = range(chunk * kept.side, (chunk + 1) * kept.side)
+        first, step = b.mul(lane, I64(side)), b.mul(size, I64(side))
+        for chunk in range(many // side):
+            if chunk:
+                first = self._anew(b.add(first, step))
+            mine = range(chunk * side, (chunk + 1) * side)
             with b.if_then(b.icmp_signed("<", first, length)):
                 for place, accesses in wanted.items():
                     if place not in loaded:
                         self.bind(variable, first)
-                        for k, value in zip(mine, self.load_neighbours(accesses[0], kept.side)):
+                        for k, value in zip(mine, self.load_neighbours(accesses[0], side)):
                             b.store(value, slots[place][k])
                 names = [dict(outside) for _ in mine]
                 for place, accesses in wanted.items():
                     for k, own in zip(mine, names):
                         value = b.load(slots[place][k], typ=self.type(accesses[0]))
                         own.update(dict.fromkeys(accesses, value))
-                body(variable, names, [b.add(first, I64(k)) for k in range(kept.side)])
+                body(variable, names, [b.add(first, I64(k)) for k in range(side)])
             self.names = outside
         loaded.update(place for place in wanted if place in kept.own)
 

@@ -4,7 +4,8 @@
     define i64 @blocks(i64 %args..)                    how many there are
 
 `code` adds the kernel that runs over the blocks, and what a thread asks of its machine: `@thread`, `@threads`,
-`@barrier`, `@shuffle`. A GPU answers by instructions, the simulator by what it runs on the CPU: the text of a kernel is the same.
+`@barrier`, `@shuffle`, `@to_bf16`. A GPU answers by instructions, the simulator by what it runs on the CPU: the text of a kernel
+is the same.
 Arithmetic, functions and conversions are those of `lower_llvm`, one number at a time, so elementwise results are
 the CPU's to the last bit; sums add up in another order.
 """
@@ -14,12 +15,13 @@ from typing import Any
 
 from llvmlite import ir
 
+from ...common import dtype as dt
 from ...common.dim import coefficient
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Fold, Let, Loop, Store
 from ...mindir.scalar import Call, walk
 from ..loops import counted_loop
-from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, alias_scopes, mark
+from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from ..printers.values import DOUBLE, FLOAT
 from .kept_rows import KeptRows
 from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
@@ -29,7 +31,11 @@ WORD = 8                                                    # bytes of a number 
 WARP_BITS = I64(WARP.bit_length() - 1)
 VECTOR, MOST_NEIGHBOURS = 16, 8                             # bytes and numbers that a thread loads or stores at once
 MOST_CALLS, MOST_WORK = 16, 512                             # functions and operations of such items: beyond, the text is long
-BLOCKS_OF_NORMS = 2                                         # of a multiprocessor: ptxas aims at more for kept rows, and spills
+UNROLLED, MOST_UNROLLED = 4, 48                             # iterations whose loads are under way at a time; of how much work
+MANY_ROWS = 2048                                            # from which on a warp, or little more, is enough for a row
+BLOCKS_OF_KEPT = 2                                          # of a multiprocessor: ptxas aims at more for kept rows, and spills
+# Functions of their own for rows that are kept, loaded at once or one by one, and for rows that are not: registers do not add up.
+WAYS = ("vectors", "numbers", "read")
 PITCH = SIDE + 1                                            # of a square: its columns lie in different banks
 
 
@@ -37,29 +43,66 @@ def emit(nest):
     """The LLVM module text of a scheduled LoopNest: `part` and `blocks`; its first line says how many bytes threads share,
     and how many blocks a multiprocessor should have at least, where that matters."""
     module = ir.Module("kernel")
-    emitter = _ThreadEmitter(nest, module)
-    emitter.run()
-    blocks = "" if emitter.kept is None or emitter.kept.own == emitter.kept.places.keys() else f", {BLOCKS_OF_NORMS} blocks"
-    return f"; shared {emitter.most_shared}{blocks}\n{module}"
+    emitters = [_ThreadEmitter(nest, module)]
+    kept = emitters[0].kept is not None
+    emitters += [_ThreadEmitter(nest, module, way) for way in WAYS * kept]
+    for emitter in emitters:
+        emitter.run()
+    blocks = f", {BLOCKS_OF_KEPT} blocks" if kept else ""
+    return f"; shared {max(emitter.most_shared for emitter in emitters)}{blocks}\n{module}"
+
+
+class _ThreadArithmetic(Arithmetic):
+    """Rounds to bfloat16 by what the machine has for it. A number that was rounded is not rounded again when it is stored."""
+
+    def __init__(self, builder, to_bf16):
+        super().__init__(builder)
+        self.to_bf16, self.raw = to_bf16, {}                # {register: what was rounded to it}
+
+    def narrowed(self, value, dtype):
+        if dtype is not dt.bfloat16:
+            return super().narrowed(value, dtype)
+        return self.raw[value] if value in self.raw else self.builder.call(self.to_bf16, [value])
+
+    def round(self, value, want):
+        if want is not dt.bfloat16:
+            return super().round(value, want)
+        raw = self.narrowed(value if value.type is FLOAT else self.round_to_odd(value), want)
+        made = self.from_memory(raw, want)
+        self.raw[made] = raw
+        return made
 
 
 class _ThreadEmitter(KeptRows):
-    def __init__(self, nest, module):
+    """Writes `part` and `blocks`; way: one of WAYS, as a function of its own that `part` calls."""
+
+    def __init__(self, nest, module, way=None):
         words = [I64] * (len(nest.inputs) + len(nest.outputs) + len(nest.sizes))
-        part = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, *words]), "part")
+        part = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, *words]), way or "part")
         super().__init__(nest, module, part)
-        self.words, self.plan, self.shared_bytes, self.most_shared = words, plan(nest), 0, 0
-        self.shared = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), 0), "shared", addrspace=SHARED)
-        self.shared.linkage = "external"
-        self.rules = {name: ir.Function(module, ir.FunctionType(result, arguments), name) for name, result, arguments in (
+        self.rules = {name: self.named(name, result, arguments) for name, result, arguments in (
             ("thread", I64, []), ("threads", I64, []), ("barrier", ir.VoidType(), []), ("warp_barrier", ir.VoidType(), []),
-            ("shuffle", I32, [I32, I32]))}
+            ("shuffle", I32, [I32, I32]), ("to_bf16", ir.IntType(16), [FLOAT]))}
+        self.arithmetic = _ThreadArithmetic(self.builder, self.rules["to_bf16"])
+        self.words, self.plan, self.shared_bytes, self.most_shared, self.way = words, plan(nest), 0, 0, way
+        if "shared" not in module.globals:
+            ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), 0), "shared", addrspace=SHARED).linkage = "external"
+        self.shared = module.globals["shared"]
+        if way is not None:
+            part.linkage = "internal"
+            part.attributes.add("noinline")
+            part.attributes.add("convergent")
         self.writes = None                                  # the condition under which this thread writes
         self.group: Any = None                              # (number in the group, size, meeting) of the threads of a fold
 
+    def named(self, name, result, arguments):
+        """The function of the module with a name, declared where it is asked for first."""
+        return self.module.globals.get(name) or ir.Function(self.module, ir.FunctionType(result, arguments), name)
+
     def run(self):
-        """Write both functions."""
-        self.write_blocks()
+        """Write both functions, or that of the one way."""
+        if self.way is None:
+            self.write_blocks()
         nest, b = self.nest, self.builder
         block, *args = self.function.args
         self.enter(args)
@@ -74,7 +117,8 @@ class _ThreadEmitter(KeptRows):
         body = self.function.append_basic_block("body")
         b.position_at_end(body)
         self.thread, self.threads = b.call(self.rules["thread"], []), b.call(self.rules["threads"], [])
-        self.statements(self.plan.before)
+        if self.way is not None or self.kept is None:
+            self.statements(self.plan.before)
         getattr(self, f"by_{self.plan.way}")(block)
         b.ret_void()
         b.position_at_end(self.entry)
@@ -233,6 +277,8 @@ class _ThreadEmitter(KeptRows):
     def load_neighbours(self, e, many):
         """The elements from that of an Access on, as registers."""
         b, operand = self.builder, e.fields[0]
+        if many == 1:
+            return [self.load(e)]
         one, bits = MEMORY[operand.dtype.name], 8 * operand.dtype.itemsize
         together = ir.IntType(many * bits)                  # one number: LLVM takes loads of vectors apart again
         pointer = b.bitcast(self.address(e), together.as_pointer(GLOBAL))
@@ -254,7 +300,9 @@ class _ThreadEmitter(KeptRows):
         bits = self.group_bits()
         size = b.shl(I64(1), bits)
         lane = b.and_(self.thread, b.sub(size, I64(1)))
-        fits = None if self.kept is None else self.fits(size)
+        if self.kept is not None and self.way is None:
+            self.choose(size)
+            return
         if plan.chain:
             row = b.add(b.mul(block, b.lshr(self.threads, bits)), b.lshr(self.thread, bits))
             rows = self.dim(product_of(plan.chain))
@@ -262,16 +310,24 @@ class _ThreadEmitter(KeptRows):
             self.bind_all(plan.chain, b.select(active, row, b.sub(rows, I64(1))))
         else:
             active = ir.IntType(1)(1)
-        if fits is None:
-            self.row(lane, size, active, plan.values + plan.body)
-            return
-        outside = self.names
-        with b.if_else(fits) as (kept, read):
-            for side, write in (kept, self.kept_row), (read, self.row):
-                with side:
-                    self.names = dict(outside)
-                    write(lane, size, active, plan.values + plan.body)
-        self.names = outside
+        statements = plan.values + plan.body
+        if self.kept is None or self.way == "read":
+            self.row(lane, size, active, statements)
+        else:
+            self.kept_row(lane, size, active, statements, self.kept.side if self.way == "vectors" else 1)
+
+    def choose(self, size):
+        """Call the function of the way that the rows of a kernel go."""
+        b, (at_once, one_by_one) = self.builder, self.fits(size)
+        vectors, numbers, read = (self.module.globals[name] for name in WAYS)
+        with b.if_else(at_once) as (kept, others):
+            with kept:
+                b.call(vectors, self.function.args)
+            with others, b.if_else(one_by_one) as (kept, rest):
+                with kept:
+                    b.call(numbers, self.function.args)
+                with rest:
+                    b.call(read, self.function.args)
 
     def group_bits(self):
         """How many threads share a row, the logarithm: a power of two from its length on, at most all of the block."""
@@ -282,8 +338,10 @@ class _ThreadEmitter(KeptRows):
         for extent in map(self.dim, self.plan.long):
             length = b.select(b.icmp_signed(">", extent, length), extent, length)
         bits = self.bits_of(length)
-        if self.kept is not None:                            # each takes some neighbours, but a warp is no smaller for it
-            warp, fewer = self.at_most(bits, WARP_BITS), self.bits_of(self.quotient(length, I64(self.kept.side)))
+        if self.kept is not None:                            # each takes neighbours, or all that it keeps; a warp is no smaller
+            many = b.icmp_signed(">=", self.dim(product_of(self.plan.chain)), I64(MANY_ROWS))
+            each = b.select(many, I64(self.kept.many), I64(self.kept.side))
+            warp, fewer = self.at_most(bits, WARP_BITS), self.bits_of(self.quotient(length, each))
             bits = b.select(b.icmp_signed(">", fewer, warp), fewer, warp)
         return self.at_most(bits, self.bits_of(self.threads))
 
@@ -319,9 +377,11 @@ class _ThreadEmitter(KeptRows):
         if len(axes) == 1:
             start = I64(s.start)
             stop = stop if s.stop is None else self.at_most(I64(s.stop), stop)
-        with self.loop(b.add(start, lane), stop, size) as i:
+
+        def once(i):
             self.bind_all(axes, i)
             self.statements(body)
+        self.unrolled(b.add(start, lane), stop, size, body, [], once)
 
     def meet_after(self, statements, more, size):
         """What a loop or fold has written is seen by the threads that share the row."""
@@ -592,26 +652,47 @@ class _ThreadEmitter(KeptRows):
                 self.bind(variable, i)
                 with self.exclusive():
                     self.statements(statements)
-            if deeper or part is None:
+            def innermost_one(i):
+                around(i)
+                body()
+            values = [*statements, *inside]
+            if deeper:
                 with self.loop(start, stop, step) as i:
                     around(i)
-                    run(deeper) if deeper else body()
-                return
-            if isinstance(extent, int):
+                    run(deeper)
+            elif part is None:
+                self.unrolled(start, stop, step, values, [s.value], innermost_one)
+            elif isinstance(extent, int):
                 b.store(type_(neutral), part)
                 with self.loop(start, stop, step) as i:
-                    around(i)
-                    body()
+                    innermost_one(i)
                 self.finish_part(s, part, total)
-                return
-            width = b.mul(step, I64(BLOCK))
-            with self.loop(I64(0), stop, width) as first:
-                b.store(type_(neutral), part)
-                with self.loop(b.add(first, start), self.at_most(b.add(first, width), stop), step) as i:
-                    around(i)
-                    body()
-                self.finish_part(s, part, total)
+            else:
+                width = b.mul(step, I64(BLOCK))
+                with self.loop(I64(0), stop, width) as first:
+                    b.store(type_(neutral), part)
+                    self.unrolled(b.add(first, start), self.at_most(b.add(first, width), stop), step, values, [s.value],
+                                  innermost_one)
+                    self.finish_part(s, part, total)
         run(loops)
+
+    def unrolled(self, start, stop, step, statements, values, once):
+        """once(i) for i in range(start, stop, step), some at a time where they are short: loads do not wait for one another.
+
+        statements, values : what is done each time
+        """
+        b, short = self.builder, all(isinstance(s, (Let, Store)) for s in statements)
+        short = short and (self.way is None or len(self.kept.own) == 1)    # beside long ways ptxas has no registers for it
+        if short and len(walk([*values, *(s.expr for s in statements)])) <= MOST_UNROLLED:
+            with self.loop(start, b.sub(stop, b.mul(step, I64(UNROLLED - 1))), b.mul(step, I64(UNROLLED))) as i:
+                outside = self.names
+                for k in range(UNROLLED):
+                    self.names = dict(outside)
+                    once(b.add(i, b.mul(step, I64(k))) if k else i)
+                self.names = outside
+            start = i
+        with self.loop(start, stop, step) as i:
+            once(i)
 
     def loop(self, start, stop, step=1, iterations=None, variable=None):
         """for i in range(start, stop, step): yields i."""

@@ -17,10 +17,11 @@ import threading
 
 import numpy as np
 
+from ...common import dtype as dt
 from ...common.errors import DeviceError
 from ...common.lazy import LazyModule
 from ...common.once import once
-from .. import object_code
+from .. import narrow_floats, object_code
 from ..low_python import source_of
 from ..machine_code import load_object
 from .code import MOST_THREADS, linked, words_of
@@ -78,6 +79,16 @@ def machine():
     return {name: engine.get_function_address(name) for name in _NAMES}, launch(engine.get_function_address("launch"))
 
 
+@once
+def _rules():
+    """The LLVM IR of what is no function of the machine: to_bf16, as a CPU without such an instruction rounds."""
+    module = ir.Module("rules")
+    function = ir.Function(module, ir.FunctionType(ir.IntType(16), [ir.FloatType()]), "to_bf16")
+    b = ir.IRBuilder(function.append_basic_block())
+    b.ret(narrow_floats.narrow(b, function.args[0], dt.bfloat16))
+    return str(module)
+
+
 def _runner(count):
     """The IR of `run`, which calls the kernel with the words at an address."""
     module = ir.Module("run")
@@ -97,7 +108,7 @@ class Simulated:
         rules, self._launch = machine()
         with object_code.lock:
             target = object_code.target_machine(**_OPTIONS)
-            module = linked((main, (*parts, _runner(count))), "", target, entry="run")
+            module = linked((main, (*parts, _runner(count))), _rules(), target, entry="run")
             self._engine = load_object(target.emit_object(module), rules, **_OPTIONS)
         self.address, self.words = self._engine.get_function_address("run"), count
 

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ...common import dtype as dt
 from ...common.errors import InternalError
-from ..narrow_floats import is_narrow, narrow, rounded, widen
+from ..narrow_floats import is_narrow, narrow, widen
 from . import math_functions
 from .values import DOUBLE, FLOAT, Value, as_many, constant_like, fabs
 
@@ -88,8 +88,12 @@ class Arithmetic:
         if dtype is dt.float16:
             return self.half(value)
         if is_narrow(dtype):
-            return narrow(b, value, dtype)
+            return self.narrowed(value, dtype)
         return b.zext(value, as_many(I8, value)) if dtype is dt.int4 else value
+
+    def narrowed(self, value, dtype):
+        """A float as an element of a type that the machine does not know, to nearest even."""
+        return narrow(self.builder, value, dtype)
 
     # ------------------------------------------------------------ conversion
 
@@ -125,7 +129,7 @@ class Arithmetic:
             value = b.fptrunc(value, single) if want is dt.float32 else self.round_to_odd(value)
         if want is dt.float16:
             return b.fpext(self.half(value), single)
-        return rounded(b, value, want) if is_narrow(want) else value
+        return widen(b, self.narrowed(value, want), want) if is_narrow(want) else value
 
     def half(self, value):
         """A float rounded to half precision.

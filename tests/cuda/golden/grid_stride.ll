@@ -175,7 +175,6 @@ after.1:
   br label %"body.endif"
 }
 
-@"shared" = external addrspace(3) global [0 x i8]
 declare i64 @"thread"()
 
 declare i64 @"threads"()
@@ -186,6 +185,9 @@ declare void @"warp_barrier"()
 
 declare i32 @"shuffle"(i32 %".1", i32 %".2")
 
+declare i16 @"to_bf16"(float %".1")
+
+@"shared" = external addrspace(3) global [0 x i8]
 define i64 @"blocks"(i64 %".1", i64 %".2", i64 %".3", i64 %".4", i64 %".5")
 {
 entry:
