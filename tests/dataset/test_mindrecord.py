@@ -412,3 +412,30 @@ def test_what_no_file_holds_is_refused_and_nothing_is_written(tmp_path, monkeypa
     with pytest.raises(error, match=words):
         ds.GeneratorDataset(rows, ["c"], shuffle=False).save(*arguments)
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda p: mr.FileWriter(p, None), mr.ParamValueError, "shard_num is None"),
+    (lambda p: mr.FileWriter(p, "4"), mr.ParamValueError, "shard_num's type is not int"),
+    (lambda p: mr.FileWriter(p, 1, 1), mr.ParamValueError, "overwrite's type is not bool"),
+    (lambda p: mr.FileWriter(None), mr.ParamValueError, "not allowed None or empty"),
+    (lambda p: mr.FileReader(None), mr.ParamValueError, "not allowed None or empty"),
+    (lambda p: mr.FileReader(p, None), mr.ParamValueError, "num_consumer is None"),
+    (lambda p: mr.MindPage(p, "2"), mr.ParamValueError, "num_consumer is not int"),
+    (mr.FileReader, RuntimeError, "does not exist"), (ds.MindDataset, ValueError, "does not exist"),
+    (lambda p: mr.FileWriter(p).add_index(["a"]), mr.MRMGetMetaError, "Failed to get meta info"),
+    (lambda p: _with_schema(p).add_index("a"), mr.ParamTypeError, "expect list"),
+    (lambda p: _with_schema(p).add_index(["rows"]), mr.MRMDefineIndexError, "not primitive"),
+    (lambda p: _with_schema(p).add_index(["a", "a"]), mr.MRMDefineIndexError, "twice"),
+    (lambda p: _with_schema(p).add_index(["z"]), RuntimeError, "can not found in schema"),
+    (lambda p: mr.FileWriter(p).add_schema({}), mr.MRMInvalidSchemaError, "is empty"),
+    (lambda p: mr.FileWriter(p).add_schema([1]), mr.MRMInvalidSchemaError, "should be dict")])
+def test_bad_arguments_of_mindrecord_have_mindspore_s_class_and_words(tmp_path, call, error, words):
+    with pytest.raises(error, match=words):
+        call(str(tmp_path / "file"))
+
+
+def _with_schema(path):
+    writer = mr.FileWriter(path)
+    writer.add_schema({"a": {"type": "int32"}, "rows": {"type": "int32", "shape": [-1]}})
+    return writer

@@ -29,6 +29,10 @@ class MRMInvalidSchemaError(MindRecordException):
     """A schema that cannot be."""
 
 
+class MRMDefineIndexError(MindRecordException):
+    """A field that cannot stand in the index."""
+
+
 class MRMOpenError(MindRecordException):
     """A file that is no MindRecord file."""
 

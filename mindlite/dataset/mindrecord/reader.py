@@ -18,6 +18,8 @@ from .layout import SCALARS, MindRecordFile
 
 def files_of(names: Any) -> list[MindRecordFile]:
     """The files of a data set. names : one file, whose header names its sisters, or a list of files. raises : MindRecordError"""
+    if names is None or isinstance(names, (str, list)) and not names:
+        raise ParamValueError("Invalid parameter value. File path is not allowed None or empty!")
     if isinstance(names, (str, os.PathLike)):
         first = MindRecordFile(_existing(names))
         folder = os.path.dirname(first.path)
@@ -31,9 +33,13 @@ def files_of(names: Any) -> list[MindRecordFile]:
     return found
 
 
+class MissingFileError(ValueRangeError, MindRecordError):
+    """A file that is not there."""
+
+
 def _existing(path: Any) -> str:
     if not os.path.isfile(path):
-        raise ValueRangeError(f"The file {os.path.abspath(path)} does not exist or permission denied!")
+        raise MissingFileError(f"The file {os.path.abspath(path)} does not exist or permission denied!")
     return os.fspath(path)
 
 
@@ -109,9 +115,11 @@ class FileReader:
 
 
 def check_consumers(count: Any) -> None:
-    """raises : ParamTypeError, ParamValueError"""
+    """raises : ParamValueError"""
+    if count is None:
+        raise ParamValueError("Invalid parameter value. Parameter num_consumer is None.")
     if isinstance(count, bool) or not isinstance(count, int):
-        raise ParamTypeError("Invalid parameter type. Parameter num_consumer is not int.")
+        raise ParamValueError("Invalid parameter value. Parameter num_consumer is not int.", note=f"it is {count!r}")
     if count < 1:
         raise ParamValueError(f"Invalid parameter value. Parameter num_consumer: {count} should be at least 1.")
 

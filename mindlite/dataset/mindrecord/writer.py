@@ -13,7 +13,8 @@ import numpy as np
 from ...common import log
 from ...common.files import replacing
 from .encryption import encrypt_file
-from .errors import MindRecordError, MRMInvalidSchemaError, MRMOpenError, ParamTypeError, ParamValueError
+from .errors import (MindRecordError, MRMDefineIndexError, MRMGetMetaError, MRMInvalidSchemaError, MRMOpenError, ParamTypeError,
+                     ParamValueError)
 from .layout import HEADER_SIZE, PAGE_SIZE, SCALARS, MindRecordFile, content_of, is_blob, pack_field, pack_map
 
 SUCCESS, FAILED = "SUCCESS", "FAILED"
@@ -21,11 +22,13 @@ _SQL = {"string": "TEXT", "int32": "INTEGER", "int64": "INTEGER", "float32": "RE
 
 
 def check_file_name(name: Any) -> str:
-    """A name for a file. raises : ParamTypeError, ParamValueError"""
+    """A name for a file. raises : ParamValueError"""
+    if name is None or name == "":
+        raise ParamValueError("Invalid parameter value. File path is not allowed None or empty!")
     if not isinstance(name, str):
-        raise ParamTypeError("Invalid parameter type. 'file_name' expect str type.")
-    if not name or re.search(r'[*"?<>|,]', name):
-        raise ParamValueError(f"Invalid parameter value. File name should not contains \",|,?,*,<,> and not be empty: {name!r}")
+        raise ParamValueError(f"Invalid parameter value. File path: {name} is not string.")
+    if re.search(r'[*"?<>|,]', name):
+        raise ParamValueError(f"Invalid parameter value. File name should not contains \",|,?,*,<,>: {name!r}")
     return name
 
 
@@ -33,17 +36,19 @@ class FileWriter:
     """Write MindRecord files.
 
     file_name : the file, or with shard_num > 1 the files file_name0, file_name1, ..;  overwrite : files that exist are replaced
-    raises    : ParamTypeError, ParamValueError
+    raises    : ParamValueError
     """
 
     def __init__(self, file_name: str, shard_num: int = 1, overwrite: bool = False) -> None:
         check_file_name(file_name)
+        if shard_num is None:
+            raise ParamValueError("Invalid parameter value. Parameter shard_num is None.")
         if isinstance(shard_num, bool) or not isinstance(shard_num, int):
-            raise ParamTypeError("Invalid parameter type. 'shard_num' expect int type.")
+            raise ParamValueError("Invalid parameter value. Parameter shard_num's type is not int.", note=f"it is {shard_num!r}")
         if not 1 <= shard_num <= 1000:
             raise ParamValueError(f"Invalid parameter value. Parameter shard_num's value: {shard_num} should between 1 and 1000.")
         if not isinstance(overwrite, bool):
-            raise ParamTypeError("Invalid parameter type. 'overwrite' expect bool type.")
+            raise ParamValueError("Invalid parameter value. Parameter overwrite's type is not bool.", note=f"it is {overwrite!r}")
         digits = len(str(shard_num - 1))
         self.paths = [file_name] if shard_num == 1 else [f"{file_name}{k:0{digits}d}" for k in range(shard_num)]
         self.overwrite = overwrite
@@ -83,7 +88,8 @@ class FileWriter:
         raises : MRMInvalidSchemaError
         """
         if not isinstance(content, dict) or not content:
-            raise MRMInvalidSchemaError("Schema format is error. Detail: it must be a dict that is not empty.")
+            raise MRMInvalidSchemaError("Schema format is error. Detail: Schema content "
+                                        + ("should be dict." if not isinstance(content, dict) else "is empty."))
         for name, spec in content.items():
             if not isinstance(name, str) or not re.fullmatch(r"[0-9a-zA-Z_]+", name):
                 raise MRMInvalidSchemaError(f"Schema format is error. Detail: Field '{name}' should be composed of '0-9' or "
@@ -108,13 +114,24 @@ class FileWriter:
         return 0
 
     def add_index(self, index_fields: list[str]) -> str:
-        """Fields whose values stand in the index too. raises : ParamTypeError, ParamValueError"""
+        """Fields whose values stand in the index too.
+
+        raises : ParamTypeError; MRMGetMetaError before add_schema(); MRMDefineIndexError for bytes, arrays and a field twice;
+                 MindRecordError for one that is not there
+        """
         if not isinstance(index_fields, list):
             raise ParamTypeError("Invalid parameter type. 'index_fields' expect list type.")
+        if not self.schema:
+            raise MRMGetMetaError("Failed to get meta info.", hint="add_schema() comes before add_index()")
         for name in index_fields:
+            if not isinstance(name, str):
+                raise ParamTypeError("Invalid parameter type. 'index field' expect str type.")
+            if index_fields.count(name) > 1:
+                raise MRMDefineIndexError(f"Failed to define index field. Detail: field {name} stands there twice.")
             if name in self.schema and is_blob(self.schema[name]):
-                raise MRMInvalidSchemaError(f"Schema format is error. Detail: index field '{name}' is bytes or an array.")
-            if self.schema and name not in self.schema:
+                raise MRMDefineIndexError(f"Failed to define index field. Detail: Failed to set field {name} since it's not "
+                                          f"primitive type.")
+            if name not in self.schema:
                 raise MindRecordError(f"Invalid input, 'index_fields': {name} can not found in schema: "
                                       f"{json.dumps(self.schema)}. "
                                       f"Please use 'add_index' function to add proper 'index_fields'.")
