@@ -185,8 +185,11 @@ class Dataset(Node):
             node.update(num_batch, data)
 
     def device_que(self, send_epoch_end: bool = True, create_data_info_queue: bool = False, queue_name: str = "") -> Dataset:
-        """The dataset: rows go to the training loop by an iterator, there is no queue of a device."""
-        return self
+        """The dataset with the methods of a device's queue.
+
+        There is no such queue here: a training loop reads the rows by an iterator. raises : ArgumentError
+        """
+        return make("TransferDataset", self, send_epoch_end, create_data_info_queue, queue_name)
 
     to_device = device_que
 

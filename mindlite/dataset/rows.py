@@ -1,6 +1,7 @@
 """Operations on the columns of rows: map, filter, flat_map, project, rename."""
 from __future__ import annotations
 
+import uuid
 from typing import Any, Callable, Iterator, Sequence
 
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
@@ -219,6 +220,40 @@ class ProjectDataset(Dataset):
         below = [names.index(name) for name in self.columns]
         return run.nodes[payloads[0][0]].gather(run, [payload[1] for payload in payloads], empty,
                                                 below if columns is None else [below[k] for k in columns])
+
+
+class TransferDataset(Dataset):
+    """See Dataset.device_que. Whoever iterates over it takes the rows themselves: sending starts and stops nothing."""
+    by_row = True
+
+    def __init__(self, child: Dataset, send_epoch_end: bool, create_data_info_queue: bool, queue_name: str) -> None:
+        super().__init__([child])
+        self.send_epoch_end = config.flag(send_epoch_end, "send_epoch_end")
+        self.create_data_info_queue = config.flag(create_data_info_queue, "create_data_info_queue")
+        if not isinstance(queue_name, str):
+            raise ArgumentError(f"Argument queue_name with value {queue_name} is not of type [<class 'str'>], but got "
+                                f"{type(queue_name)}.")
+        self.queue_name = queue_name or uuid.uuid4().hex
+
+    def walk(self, run: Run, epoch: int) -> Iterator:
+        return self.child.walk(run, epoch)
+
+    def send(self, num_epochs: int = -1) -> None:
+        """MindSpore's start of sending. raises : ArgumentError, ValueRangeError"""
+        config.whole_number(num_epochs, "num_epochs", -1)
+
+    def stop_send(self) -> None:
+        """MindSpore's end of sending."""
+
+    def continue_send(self) -> None:
+        """MindSpore's way on after stop_send."""
+
+    def release(self) -> None:
+        """MindSpore's release of the queue."""
+
+    def get_data_info(self) -> tuple[list, list]:
+        """(element types, shapes) of the columns of a row."""
+        return self.output_types(), self.output_shapes()
 
 
 class RenameDataset(Dataset):

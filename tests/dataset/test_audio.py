@@ -187,3 +187,30 @@ def test_inverse_mel_scale_finds_a_spectrogram_with_that_mel_scale():
 def test_operations_on_sound_refuse_bad_arguments(call, error, why):
     with pytest.raises(error, match=why):
         call()
+
+
+@pytest.mark.parametrize("call", [audio.Angle(), audio.ComplexNorm(), audio.Magphase(), audio.TimeStretch(10, 4, 1.2),
+                                  audio.PhaseVocoder(1.2, np.linspace(0, 30, 4)[:, None])])
+def test_what_is_computed_of_whole_or_half_numbers_is_float32(call):
+    spectrum = np.random.default_rng(0).integers(-9, 9, (1, 4, 6, 2))
+    exact = call(spectrum.astype(np.float64))
+    for kind in (np.int32, np.int16, np.float16, np.float32):
+        for found, wanted in zip(np.atleast_1d(call(spectrum.astype(kind))), np.atleast_1d(exact)):
+            assert found.dtype == np.float32 and wanted.dtype == np.float64 and np.allclose(found, wanted, atol=1e-4), kind
+
+
+def test_filters_keep_the_dtype_and_refuse_whole_numbers():
+    wave = np.linspace(-0.5, 0.5, 50)
+    for kind in (np.float16, np.float32, np.float64):
+        found = audio.LowpassBiquad(4000, 1500.0)(wave.astype(kind))
+        assert found.dtype == kind and np.allclose(found, audio.LowpassBiquad(4000, 1500.0)(wave), atol=1e-2)
+        assert audio.MuLawDecoding()(wave.astype(kind)).dtype == (np.float64 if kind == np.float64 else np.float32)
+        assert audio.Flanger(44100)(wave[None].astype(kind)).dtype == kind
+    assert audio.Fade()(np.arange(9)).dtype == np.int64 and audio.Gain()(np.array([True, False])).tolist() != [1, 0]
+    for operation in (audio.LowpassBiquad(4000, 1500.0), audio.DetectPitchFrequency(8000), audio.LFilter([1.0], [1.0])):
+        with pytest.raises(RuntimeError, match=r"Expecting tensor in type of \[float, double\]. But got type int64"):
+            operation(np.arange(50))
+
+
+def test_the_mu_law_has_mindspore_s_bits():
+    assert audio.MuLawDecoding(128)(np.array([70, 170])).tolist() == [0.00506480922922492, 26.928272247314453]

@@ -510,6 +510,18 @@ def test_a_waiting_callback_waits_for_the_training_step_of_the_rows_before():
         list(squares(6).map(lambda a: a, callbacks=Notes(step_size=2)).batch(2).create_tuple_iterator(num_epochs=1))
 
 
+def test_the_queue_of_a_device_is_the_rows_themselves():
+    queue = squares().batch(2).device_que(queue_name="rows")
+    queue.send(num_epochs=2), queue.stop_send(), queue.continue_send()
+    types, shapes = queue.get_data_info()
+    assert rows(queue) == rows(squares().batch(2)) and shapes == [[2, 1], [2]] and len(types) == 2
+    assert queue.queue_name == "rows" and queue.get_dataset_size() == 3 and squares().to_device().queue_name
+    with pytest.raises(TypeError, match="send_epoch_end"):
+        squares().device_que(send_epoch_end=1)
+    with pytest.raises(ValueError, match="num_epochs"):
+        queue.send(-2)
+
+
 def test_sync_wait_gives_no_more_rows_than_were_allowed():
     told = []
     dataset = squares().sync_wait("go", num_batch=2, callback=told.append)

@@ -57,8 +57,7 @@ def Flanger(waveform, /, sample_rate, delay=0.0, depth=2.0, regen=0.0, width=71.
             bend = (third - first) / 2 - (second - first)
             last = first + (bend * part + second - first - bend) * part
         out[:, :, n] = data[:, :, n] * own + last * echo
-    kind = np.asarray(waveform).dtype                        # whole numbers stay whole, as MindSpore leaves them
-    return np.clip(out, -1, 1).astype(kind if kind.kind in "iu" else wave.dtype).reshape(wave.shape)
+    return np.clip(out, -1, 1).astype(np.asarray(waveform).dtype).reshape(wave.shape)    # also whole numbers, as MindSpore
 
 
 @operation(sample_rate=whole(-2 ** 31), gain_in=number(0, 1), gain_out=number(0, 1e9), delay_ms=number(0, 5.0),
@@ -139,9 +138,9 @@ def DetectPitchFrequency(waveform, /, sample_rate, frame_time=0.01, win_length=3
     """The pitch of each frame of the waveform [..., time]: the lag of the greatest normalised correlation, smoothed by medians.
 
     frame_time : seconds of a frame;  win_length : frames of a median;  freq_low, freq_high : where the pitch is looked for
-    output : frequencies [..., frame]
+    output : frequencies float32 [..., frame]
     """
-    wave = sound(waveform, "DetectPitchFrequency")
+    wave = sound(waveform, "DetectPitchFrequency", whole_numbers=False)
     data = wave.reshape(-1, wave.shape[-1]).astype(np.float64)
     lags, frame = math.ceil(sample_rate / freq_low), math.ceil(sample_rate * frame_time)
     frames, first = math.ceil(data.shape[1] / frame), math.ceil(sample_rate / freq_high)
@@ -163,4 +162,4 @@ def DetectPitchFrequency(waveform, /, sample_rate, frame_time=0.01, win_length=3
         raise DataError(f"DetectPitchFrequency: {frames} frames are fewer than win_length {win_length} wants")
     windows = np.sort(np.lib.stride_tricks.sliding_window_view(best, win_length, 1), -1)
     pitch = sample_rate / (tiny + windows[..., (win_length - 1) // 2])
-    return pitch.astype(wave.dtype).reshape(*wave.shape[:-1], -1)
+    return pitch.astype(np.float32).reshape(*wave.shape[:-1], -1)

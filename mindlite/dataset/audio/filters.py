@@ -12,14 +12,14 @@ from scipy import signal
 
 from ...common.errors import ValueRangeError
 from ..operation import FLOAT_MAX, DataError, flag, items, kind_of, number, operation, optional, whole, within
-from .kinds import FadeShape, GainType, one_of, positive, quality, rate, sound
+from .kinds import FadeShape, GainType, one_of, positive, quality, rate, real_dtype, sound
 
 
 def filtered(data: Any, b: Any, a: Any, name: str, clamp: bool = True) -> np.ndarray:
-    """The waveform through b / a, cut to [-1, 1]."""
-    wave = sound(data, name)
+    """The waveform through b / a, cut to [-1, 1], in its own dtype. raises : DataError for whole numbers"""
+    wave, kind = sound(data, name, whole_numbers=False), np.asarray(data).dtype
     out = signal.lfilter(np.asarray(b, np.float64), np.asarray(a, np.float64), wave.astype(np.float64))
-    return (np.clip(out, -1, 1) if clamp else out).astype(wave.dtype)
+    return (np.clip(out, -1, 1) if clamp else out).astype(kind)
 
 
 def _angle(sample_rate: int, frequency: float, q: float) -> tuple[float, float, float]:
@@ -218,8 +218,7 @@ def Overdrive(waveform, /, gain=20.0, color=20.0):
     driven = wave * 10 ** (gain / 20) + color / 200
     driven = np.where(driven < -1, -2 / 3, np.where(driven > 1, 2 / 3, driven - driven ** 3 / 3))
     smooth = signal.lfilter([1, -1], [1, -0.995], driven)
-    return np.clip(wave * 0.5 + smooth * 0.75, -1, 1).astype(np.asarray(waveform).dtype if np.asarray(waveform).dtype.kind == "f"
-                                                            else np.float32)
+    return np.clip(wave * 0.5 + smooth * 0.75, -1, 1).astype(real_dtype(waveform))
 
 
 _FADES = {
@@ -232,6 +231,8 @@ _FADES = {
 def Fade(waveform, /, fade_in_len=0, fade_out_len=0, fade_shape=FadeShape.LINEAR):
     """Louder over the first samples, softer over the last ones."""
     wave = sound(waveform, "Fade")
+    if not fade_in_len and not fade_out_len:
+        return np.asarray(waveform)
     count, gain = wave.shape[-1], np.ones(wave.shape[-1])
     for length, name in ((fade_in_len, "fade_in_len"), (fade_out_len, "fade_out_len")):
         if length > count:
@@ -252,7 +253,8 @@ def MuLawEncoding(waveform, /, quantization_channels=256):
 
 @operation(quantization_channels=positive)
 def MuLawDecoding(waveform, /, quantization_channels=256):
-    """The waveform of whole numbers of the mu-law."""
-    mu = quantization_channels - 1
-    wave = sound(waveform, "MuLawDecoding").astype(np.float64) / mu * 2 - 1
-    return (np.sign(wave) * (np.exp(np.abs(wave) * np.log1p(mu)) - 1) / mu).astype(np.float32)
+    """The waveform of whole numbers of the mu-law: float64 of float64, float32 of others."""
+    wave = sound(waveform, "MuLawDecoding")
+    mu = wave.dtype.type(quantization_channels - 1)
+    wave = wave / mu * 2 - 1
+    return np.sign(wave) * np.expm1(np.abs(wave) * np.log1p(mu)) / mu

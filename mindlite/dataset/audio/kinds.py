@@ -92,18 +92,25 @@ class Modulation(str, enum.Enum):
     TRIANGULAR = "triangular"
 
 
-def sound(data: Any, name: str, rank: int = 1) -> np.ndarray:
-    """An array of numbers of at least `rank` axes, float32 unless it is float64. raises : DataError"""
+def sound(data: Any, name: str, rank: int = 1, whole_numbers: bool = True) -> np.ndarray:
+    """An array of numbers of at least `rank` axes, float32 unless it is float64. raises : DataError
+
+    whole_numbers : False where they are refused, as MindSpore refuses them
+    """
     array = np.asarray(data)
-    if array.dtype.kind not in "iuf":
+    if array.dtype.kind not in ("biuf" if whole_numbers else "f"):
         raise DataError(f"{name}: the data type of input tensor does not match the requirement of operator. Expecting tensor "
-                        f"in type "
-                        f"of [int, float, double]. But got type {array.dtype}.")
+                        f"in type of [{'int, ' if whole_numbers else ''}float, double]. But got type {array.dtype}.")
     if array.ndim < rank:
         raise DataError(f"{name}: the shape of input tensor does not match the requirement of operator. Expecting tensor in "
                         f"shape of "
                         f"{'<..., time>' if rank == 1 else '<..., freq, time>'}. But got tensor with dimension {array.ndim}.")
-    return array if array.dtype.kind == "f" and array.dtype != np.float16 else array.astype(np.float32)
+    return array.astype(real_dtype(array), copy=False)
+
+
+def real_dtype(data: Any) -> np.dtype:
+    """The dtype of what is computed of an array: float64 of float64, float32 of all others."""
+    return np.dtype(np.float64 if np.asarray(data).dtype == np.float64 else np.float32)
 
 
 INT = 2 ** 31 - 1

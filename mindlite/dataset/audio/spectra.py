@@ -13,7 +13,7 @@ from scipy import fft, signal
 from ...common.errors import ValueRangeError
 from .. import draws
 from ..operation import DataError, flag, kind_of, number, operation, optional, real, whole
-from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, positive, rate,
+from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, positive, rate, real_dtype,
                     sound)
 
 
@@ -112,26 +112,27 @@ def complex_of(data: Any, name: str) -> np.ndarray:
         raise DataError(f"{name}: the shape of input tensor does not match the requirement of operator. Expecting tensor in "
                         f"shape of "
                         f"<..., complex=2>. But got {array.shape}.")
+    array = array.astype(np.float64, copy=False)
     return array[..., 0] + 1j * array[..., 1]
 
 
 @operation()
 def Angle(spectrum, /):
     """The phase of complex numbers."""
-    return np.angle(complex_of(spectrum, "Angle")).astype(np.asarray(spectrum).dtype)
+    return np.angle(complex_of(spectrum, "Angle")).astype(real_dtype(spectrum))
 
 
 @operation(power=real(0))
 def ComplexNorm(spectrum, /, power=1.0):
     """The magnitude of complex numbers to a power."""
     found = complex_of(spectrum, "ComplexNorm")
-    return ((found.real ** 2 + found.imag ** 2) ** (power / 2)).astype(np.asarray(spectrum).dtype)
+    return ((found.real ** 2 + found.imag ** 2) ** (power / 2)).astype(real_dtype(spectrum))
 
 
 @operation(power=real(0))
 def Magphase(spectrum, /, power=1.0):
     """(magnitude to a power, phase) of complex numbers."""
-    found, kind = complex_of(spectrum, "Magphase"), np.asarray(spectrum).dtype
+    found, kind = complex_of(spectrum, "Magphase"), real_dtype(spectrum)
     return (np.abs(found) ** power).astype(kind), np.angle(found).astype(kind)
 
 
@@ -367,7 +368,7 @@ def _as_pairs(found: np.ndarray, kind: Any) -> np.ndarray:
 @operation(rate=real(0, open_left=True), phase_advance=kind_of(np.ndarray))
 def PhaseVocoder(spectrum, /, rate, phase_advance):
     """A complex spectrogram played `rate` times as fast. phase_advance : [frequency, 1]"""
-    return _as_pairs(vocoded(complex_of(spectrum, "PhaseVocoder"), rate, phase_advance), np.asarray(spectrum).dtype)
+    return _as_pairs(vocoded(complex_of(spectrum, "PhaseVocoder"), rate, phase_advance), real_dtype(spectrum))
 
 
 @operation(hop_length=optional(positive), n_freq=positive, fixed_rate=optional(real(0, open_left=True)))
@@ -375,7 +376,7 @@ def TimeStretch(spectrum, /, hop_length=None, n_freq=201, fixed_rate=None):
     """A complex spectrogram played `fixed_rate` times as fast at the same pitch."""
     found = complex_of(spectrum, "TimeStretch")
     advance = np.linspace(0, math.pi * (hop_length or n_freq - 1), n_freq)[:, None]
-    return _as_pairs(vocoded(found, fixed_rate or 1.0, advance), np.asarray(spectrum).dtype)
+    return _as_pairs(vocoded(found, fixed_rate or 1.0, advance), real_dtype(spectrum))
 
 
 def resampled(wave: np.ndarray, old: int, new: int, width: int = 6, rolloff: float = 0.99,

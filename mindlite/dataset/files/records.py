@@ -198,7 +198,7 @@ class Schema:
         self.dataset_type, self.num_rows = "", 0
         if schema_file is not None:
             if not isinstance(schema_file, str):
-                raise ArgumentError(f"Argument schema_file with value {schema_file} is not of type [<class 'str'>].")
+                raise ArgumentError(f"path: {schema_file} is not string")
             with open(file(schema_file), encoding="utf-8") as stream:
                 self.from_json(json.load(stream))
 
