@@ -40,6 +40,7 @@ from .disk_cache import compile_or_restore
 from .call_plan import function_plan
 from .flow import Program
 from .plain_call import complete, fits, held_as_it_was, meets_hooks
+from .open_call import open_call
 from .quick import MISS, quick_call
 from .reasons import KNOWN_NUMBER, KNOWN_OUTSIDE, Reason, differences, nearest, parameter_names, reason_of
 from .signature import (Leaves, ScalarSpec, Signature, Trees, arguments_of, declared_spec, differing_trees, has_trees, lying,
@@ -78,14 +79,23 @@ def _alike(a: BaseException, b: BaseException) -> bool:
 
 
 class _Quick(threading.local):
-    """The fast paths of a thread (quick.py), newest first.
+    """The fast paths of a thread.
 
-    made : how many were tried;    seen : {(id of a variant, signature): (the variant, how often it came)}
+    known : of known sizes (quick.py), newest first;   made: how many were tried
+    open  : of open sizes (open_call.py), where many signatures came: {id of a variant: (the variant, its path or None)}
+    calls : those of open sizes, then those of known sizes, most of which machine code tries before
+    seen  : {(id of a variant, signature): (the variant, how often it came)}
     """
 
     def __init__(self) -> None:
         self.calls: tuple[Callable[[tuple], Any], ...] = ()
+        self.known: tuple[Callable[[tuple], Any], ...] = ()
+        self.open: dict[int, tuple[Variant, Callable[[tuple], Any] | None]] = {}
         self.made, self.seen = 0, Recent()
+
+    def arrange(self) -> None:
+        """Tell `calls` of a new one."""
+        self.calls = (*(call for _, call in self.open.values() if call is not None), *self.known)
 
 
 class JitFunction:
@@ -277,11 +287,15 @@ class JitFunction:
         quick, key = self.quick, (id(variant), signature)
         times = quick.seen.get(key, (variant, 0))[1] + 1
         quick.seen.put(key, (variant, times), MAX_REMEMBERED)
+        if quick.made >= MAX_QUICK_CALLS and variant.plan.symbols and id(variant) not in quick.open:
+            quick.open[id(variant)] = variant, open_call(variant, args)
+            quick.arrange()
         if times == 2 + quick.made // MAX_QUICK_CALLS:
             quick.made += 1
             call = quick_call(variant, signature, args)
             if call is not None:
-                quick.calls = (call, *quick.calls[:MAX_QUICK_CALLS - 1])
+                quick.known = (call, *quick.known[:MAX_QUICK_CALLS - 1])
+                quick.arrange()
                 if call.short is not None:
                     self.plan(variant, call)
 

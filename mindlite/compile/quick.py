@@ -56,13 +56,17 @@ def quick_call(variant: Variant, signature: Signature, args: tuple) -> Any:
     out : None where there is no fast path
     """
     try:
-        return _Writer(variant.plan, signature, args).function()
+        return _KnownWriter(variant.plan, signature, args).function()
     except Unfit:
         return None
 
 
-class _Writer:
-    """Writes the function: `names` are its globals, `leaves` the paths, classes and specs of its Tensors."""
+class Writer:
+    """Writes such a function: `names` are its globals, `leaves` the paths, classes and specs of its Tensors.
+
+    known : what has `order`, the numbers of the new arrays that are results, and `is_on_host(number)` of those arrays
+    """
+    known: Any
 
     def __init__(self, plan: CallPlan, signature: Signature, args: tuple) -> None:
         self.plan, self.executable = plan, plan.executable
@@ -81,9 +85,6 @@ class _Writer:
         self.plain = not self.tests and self.flat           # machine code can see that none of them is another one
         if len(paths) > 1:                                 # none of them is another one
             self.tests.append(f"len({{{', '.join(f'id({path})' for path in paths)}}}) == {len(paths)}")
-        self.known = KnownCall(plan, [
-            (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape,
-             spec.device) for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
 
     def name(self, stem: str, value: Any) -> str:
         """A name for a value in the function."""
@@ -184,9 +185,9 @@ class _Writer:
         exec(compile(text, f"<call of {self.executable.name}>", "exec"), self.names)
         return text
 
-    def function(self) -> Any:
-        """The function `call`."""
-        known, executable, plan = self.known, self.executable, self.plan
+    def head(self) -> tuple[list[str], list[tuple[int, str]], Sequence[str]]:
+        """(lines that refuse a call, the tests of guards, settings that must be as now)."""
+        plan = self.plan
         if refused_by(plan.guards) is not None:
             raise Unfit("a guard does not hold")
         guards = [(number, self.guard(guard)) for number, guard in enumerate(plan.guards)]
@@ -194,7 +195,29 @@ class _Writer:
         settings = ("device_target",) if plan.device is None else ("device_target", "device_id")
         where = settings if len(kinds()) > 1 else ()
         lines += [f"if config.{name} != {getattr(config, name)!r}: return refuse(None)" for name in where]
-        lines += ["if arenas.depth >= 0 or plan.executable is not executable: return refuse(None)"]
+        return [*lines, "if arenas.depth >= 0 or plan.executable is not executable: return refuse(None)"], guards, where
+
+    def refusal(self) -> Any:
+        """The function by which a call says that nothing has run: a guard, or None, does not hold."""
+        def refuse(number: int | None) -> Any:
+            self.names["call"].refused = number
+            return MISS
+        return refuse
+
+
+class _KnownWriter(Writer):
+    """Of calls whose sizes are known."""
+
+    def __init__(self, plan: CallPlan, signature: Signature, args: tuple) -> None:
+        super().__init__(plan, signature, args)
+        self.known = KnownCall(plan, [
+            (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape,
+             spec.device) for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
+
+    def function(self) -> Any:
+        """The function `call`."""
+        known, executable, plan = self.known, self.executable, self.plan
+        lines, guards, where = self.head()
         moved = ["arenas.buffers[0] is not context.buffer"] * bool(known.peak) + [
             "arenas.version is not keep.version"] * known.elsewhere
         if moved:
@@ -214,13 +237,8 @@ class _Writer:
         out = self.build(plan.output, results)
         if self.values:
             lines += ["values = read(context)"]
-
-        def refuse(number: int | None) -> Any:
-            """Nothing has run: a guard, or None, does not hold."""
-            call.refused = number
-            return MISS
         self.names.update(enter=known.enter, fits=known.entry.fits, executable=executable, arenas=known.arenas,
-                          context=known.context, refuse=refuse, renew=known.point_into_arena, failure=known.failure,
+                          context=known.context, refuse=self.refusal(), renew=known.point_into_arena, failure=known.failure,
                           refused_by=refused_by, keep=known, read=executable.results)
         text = self.define("def call(args):", [*lines, *results, f"return {out}"])
         call = self.names["call"]

@@ -168,3 +168,18 @@ def test_a_training_step_is_a_fast_call_too():
         losses, calls = steps(True)
         np.testing.assert_allclose(losses, want, rtol=1e-4)
         assert calls <= 20
+
+
+def test_a_call_of_lengths_that_change_runs_at_most_20_functions_of_python():
+    with simulated_gpus(graphs=True, nvidia=("cublasLt",)) as library:
+        jitted = ms.jit(lambda x, w, b: ops.softmax(ops.matmul(x, w) + b, -1), fullgraph=True, dynamic=1)
+        w, b = on_gpu(np.ones((8, 8), np.float32), np.ones(8, np.float32))
+        inputs = on_gpu(*[np.full((n, 8), n, np.float32) for n in range(1, 30)])
+        for x in inputs * 3:
+            jitted(x, w, b)
+        library.target.driver.synchronize(0)
+        for x in inputs:
+            seen = python_calls(jitted, x, w, b)
+            assert seen.total() <= 20, seen
+        np.testing.assert_allclose(jitted(inputs[5], w, b).asnumpy(), np.full((6, 8), 0.125), rtol=1e-6)
+        assert len(jitted.variants) == 1

@@ -108,7 +108,8 @@ def test_a_target_of_many_threads_has_parts_of_few_long_sums(name, keepdims, dty
         np.testing.assert_array_equal(found, want)
 
 
-@pytest.mark.parametrize("shape, axis", [((60, 4000), (1,)), ((1200, 1000), (0,)), ((7, 900), (1,)), ((1201, 33), (0,)), ((0, 3), (0,))],
+@pytest.mark.parametrize("shape, axis", [((60, 4000), (1,)), ((1200, 1000), (0,)), ((7, 900), (1,)), ((1201, 33), (0,)),
+                                         ((0, 3), (0,))],
                          ids=["many rows", "many columns", "short rows", "a prime number", "nothing"])
 def test_many_sums_and_short_ones_have_one_stage(shape, axis):
     graph = typed(lambda x: bind(reduce_sum, (x,), {"axis": axis, "keepdims": False}), AbstractTensor(dt.float32, shape))

@@ -7,8 +7,8 @@
 All folds and loops along the row share it out alike, unrolled: thread `lane` of `size` has the elements from
 (chunk * size + lane) * side on, `side` of them, in up to MOST / side chunks. The elements of a chunk are loaded and stored at
 once, 128 bits of the widest array. A row that does not begin at a multiple of 16 bytes is kept one by one, fewer of its
-elements by a thread, as their addresses take registers too. A longer row goes the way without registers (`nvptx`), which reads it in
-each loop. The text has all three ways; length and addresses decide at run time.
+elements by a thread, as their addresses take registers too. A longer row goes the way without registers (`nvptx`), which reads
+it in each loop. The text has all three ways; length and addresses decide at run time.
 """
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class KeptRows(_Emitter):
     address_of: Any
     load_neighbours: Any
     store_neighbours: Any
-    keeping: Any = None                                      # while such rows are written: (slots by place, loaded places, side, many)
+    keeping: Any = None                 # while such rows are written: (slots by place, loaded places, side, many)
 
     @functools.cached_property
     def kept(self) -> Any:
@@ -141,8 +141,8 @@ class KeptRows(_Emitter):
     # ------------------------------------------------------------ code
 
     def fits(self, size):
-        """(do the registers of so many threads hold the row, and can its elements be loaded and stored at once; do they hold it if
-        not). The same for all threads of a block; asked before the row is known."""
+        """(do the registers of so many threads hold the row, and can its elements be loaded and stored at once; do they hold it
+        if not). The same for all threads of a block; asked before the row is known."""
         b, kept, symbols, variable = self.builder, self.kept, self.nest.symbols, None
         for s in kept.reads:
             variable = s.variable if isinstance(s, Loop) else s.loops[0][0]

@@ -652,6 +652,7 @@ class _ThreadEmitter(KeptRows):
                 self.bind(variable, i)
                 with self.exclusive():
                     self.statements(statements)
+
             def innermost_one(i):
                 around(i)
                 body()

@@ -47,7 +47,7 @@ class CUDA(Target):
     stages_from: int = 1 << 14        # elements of a fold of everything from which on many blocks share it
     stage_rows: tuple = (256, 32)
     launch_cost: int = 1 << 16        # operations that are done while a kernel is launched
-    long_sums: tuple = ((1 << 11, 1 << 14), (1 << 16, 1 << 10))    # a row has a block, and so have 32 columns; shorter rows are kept
+    long_sums: tuple = ((1 << 11, 1 << 14), (1 << 16, 1 << 10))   # a row has a block, so have 32 columns; shorter rows are kept
     launched_together: int = 16       # kernels of one launch: their words fit into CUDA's parameters
     launched_alone: int = 1 << 16     # a block for each multiprocessor: it has registers and bandwidth for itself
     cut_parallel: bool = False        # a thread finds its element by one extent
