@@ -306,6 +306,7 @@ class Walk:
             self.names[node] = f"v{number}"
             lines.append(f"v{number} = {self._expression(node, operation_class)}")
         outputs = [f"as_array({self._name(node)})" for node in graph.outputs]
+        self.is_quiet = any([type(value) is np.ufunc for value in self.known.values()])
         text = "\n ".join(["def walk(arrays):", *lines, f"return [{', '.join(outputs)}]"])
         code = self._codes.find(text) or self._codes.put(text, compile(text, f"<{graph.name}>", "exec").co_consts[0], MAX_CODES)
         self.function = types.FunctionType(code, self.known)
@@ -320,7 +321,8 @@ class Walk:
             return f"({''.join([a + ', ' for a in args])})"
         operation = operation_class(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
         attrs = [f"{name}={self._constant(value)}" for name, value in node.attrs.items()]
-        return f"{self._constant(compute_of(operation))}({', '.join(args + attrs)})"
+        compute = compute_of(operation)
+        return f"{self._constant(ufunc_of(operation, compute) or compute)}({', '.join(args + attrs)})"
 
     def _constant(self, value):
         """The name of something that the function reads."""
@@ -336,7 +338,21 @@ class Walk:
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers."""
-        return self.function(arrays)
+        if not self.is_quiet:
+            return self.function(arrays)
+        with np.errstate(all="ignore"):                      # inf and NaN are results
+            return self.function(arrays)
+
+
+def ufunc_of(operation, compute):
+    """NumPy's own function where it gives for such operands what an operator's eval rule gives, in its dtype, as an ndarray."""
+    ufunc, out = getattr(compute, "ufunc", None), operation.outs[0]
+    if type(ufunc) is not np.ufunc or operation.attrs or not out.ndim:
+        return None
+    if not all([isinstance(a, AbstractTensor) and a.dtype.numpy.isbuiltin == 1 for a in operation.abstracts]):
+        return None
+    made = ufunc.resolve_dtypes((*[a.dtype.numpy for a in operation.abstracts], None))[-1]
+    return ufunc if made == out.dtype.numpy else None
 
 
 def _as_array(value):
@@ -358,7 +374,7 @@ class ImprovingWalk(Walk):
         if self.order is not None and self.order.is_ready:
             return self.order.result().run(arrays)
         start = time.thread_time()
-        outs = self.function(arrays)
+        outs = super().run(arrays)
         self.seconds += time.thread_time() - start
         if self.order is None and pays(self.seconds, len(self.graph.nodes)):
             self.order = compile_beside(self.compile, len(self.graph.nodes))

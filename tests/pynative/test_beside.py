@@ -10,9 +10,9 @@ import mindlite as ms
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common import dtype
 from mindlite.common.config import config
-from mindlite.common.errors import InternalError
+from mindlite.common.errors import InternalError, MindliteError
 from mindlite.mindir.builder import tensor_type, typed
-from mindlite.mindir.primitive import PRIMITIVES
+from mindlite.mindir.primitive import PRIMITIVES, eval_rule
 from mindlite.pynative import backward, beside, kernels, native, operation, plans
 
 _rng = np.random.default_rng(5)
@@ -270,6 +270,24 @@ def test_a_part_of_tapes_that_comes_again_and_again_is_compiled_once_it_has_take
     beside.compiler.wait()
     assert isinstance(repeated.runner.order.result(), kernels.Compiled)
     np.testing.assert_allclose(repeated.run([x])[0], wanted, rtol=1e-5)
+
+
+def test_a_walk_of_numpys_own_functions_gives_the_bits_of_the_eval_rules_without_warnings():
+    seen = set()
+    for prim in [p for p in PRIMITIVES.values() if type(getattr(eval_rule.get(p), "ufunc", None)) is np.ufunc and not p.attrs]:
+        for dtype in ("float32", "float64", "float16", "int32", "bool"):
+            operands = [np.array([[0, 1, -1, 3], [2, 0, 7, 1]]).astype(dtype)[:, ::step].copy() for step in (1, -1)]
+            arrays = operands[:len(prim.inputs)]
+            try:
+                graph = typed(lambda *xs: prim(*xs), *[tensor_type(Tensor(a)) for a in arrays])
+            except MindliteError:                            # it does not take such numbers
+                continue
+            if [node.fn for node in graph.nodes] == [prim]:
+                walk = kernels.Walk(graph, operation.Operation)
+                got, want = walk.run(arrays)[0], eval_rule[prim](*arrays)
+                assert got.dtype == want.dtype and got.tobytes() == want.tobytes(), (prim.name, dtype)
+                seen |= {prim.name} if walk.is_quiet else set()
+    assert {"add", "mul", "div", "log", "maximum", "less", "neg"} <= seen
 
 
 @pytest.mark.parametrize("switch", [{"compile_beside": False}, {"repeatable": True}])
