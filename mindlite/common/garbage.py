@@ -5,7 +5,8 @@ mindlite and the program hold at import is therefore frozen (`gc.freeze`): such 
 from hiding garbage. They collect everything, with what is frozen, and freeze again what lives behind it:
 
     gc.collect() of the program           always: `collect` below takes its place
-    the end of a thread's outermost tape  once in EVERY seconds
+    the end of a thread's outermost tape  once in EVERY seconds; twice as seldom, up to SELDOM times, each time that finds
+                                          almost nothing: it stops the program for as long as it takes (0.1 s and more)
 
 Nothing of mindlite is in `gc.callbacks`. Python code there takes the signals that came during a collection or before it, and
 CPython ignores what their handlers raise: a Ctrl-C would be lost.
@@ -19,13 +20,16 @@ import math
 import time
 
 EVERY = 60.0                                     # seconds between two complete collections that nobody asked for
+SELDOM = 16.0                                    # times as long at most, while they find almost nothing
+WORTH = 1e-2                                     # of the objects: garbage below this share is almost nothing
 
 
 class Frozen:
-    """What is walked past. count: how many objects were frozen last; since: when; plain: `gc.collect` as it was before"""
+    """What is walked past. count: how many objects were frozen last; since: when; plain: `gc.collect` as it was before;
+    patience: how many times EVERY passes until the next complete collection"""
 
     def __init__(self) -> None:
-        self.count, self.since, self.plain = 0, math.inf, gc.collect
+        self.count, self.since, self.plain, self.patience = 0, math.inf, gc.collect, 1.0
 
     def freeze(self) -> None:
         """What lives is walked past from now on."""
@@ -58,9 +62,10 @@ def collect(generation: int = 2) -> int:
 
 def collect_seldom() -> None:
     """The outermost tape of a thread has ended: a complete collection, if the last one was EVERY seconds ago."""
-    if time.monotonic() - frozen.since >= EVERY:
+    if time.monotonic() - frozen.since >= EVERY * frozen.patience:
         frozen.since = math.inf                  # until something is frozen again; never, where the program decides
-        collect()
+        found = collect()
+        frozen.patience = min(SELDOM, 2 * frozen.patience) if found < WORTH * frozen.count else 1.0
 
 
 def freeze() -> None:

@@ -50,9 +50,10 @@ _LINES = frozenset({median_along.name, sort_along.name, topk_along.name, *SCANS,
 _MATRICES = frozenset({*FACTORED, "orthogonal_triangular", linear_solve.name, triangular_system.name})
 AT_ONCE = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul.name}       # NumPy is slow: compiled at their first call
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
-MAX_SEEN = 256                                     # sizes that are remembered as having come once
+MAX_SEEN = 1024                                    # sizes of which it is remembered how often they came
 MAX_CODES = 1 << 12                                # texts of walks whose code is kept
-MAX_KNOWN = 32                                     # sizes of a compiled graph, in each thread, that have a KnownCall
+MAX_KNOWN = 256                                    # sizes of a compiled graph, in each thread, that have a KnownCall: 6 KB each
+OFTEN_ENOUGH = 6                                   # calls of the same sizes after which one is worth it: it takes as long
 
 
 def is_at_once(fn):
@@ -269,24 +270,30 @@ class Compiled:
 
 
 class _KnownCalls(threading.local):
-    """The KnownCalls of a Compiled in a thread by its sizes. Sizes that vary have one when they come again.
+    """The KnownCall of a Compiled in a thread by its sizes. Sizes that vary have one when they have come often enough.
 
-    seen : sizes that have come once
+    seen : how often sizes have come that have none
     """
 
     def __init__(self):
-        self.calls, self.seen = {}, set()
+        self.calls, self.seen = {}, {}
 
     def learn(self, compiled, sizes):
         """These sizes have come and have none."""
-        if (not sizes or sizes in self.seen) and len(self.calls) < MAX_KNOWN:
-            env = dict(zip(compiled.plan.symbols, sizes))
-            self.calls[sizes] = KnownCall(compiled.plan, [
-                (python_entry.ARRAY, np.ndarray if a.device is None else DeviceArray, a.dtype.numpy,
-                 tuple([evaluate(size, env) for size in a.shape]), a.device)
-                for a in compiled.inputs], sizes)
-        elif len(self.seen) < MAX_SEEN:
-            self.seen.add(sizes)
+        count = self.seen.get(sizes, 0) + 1
+        if sizes and count < OFTEN_ENOUGH:
+            if len(self.seen) >= MAX_SEEN:
+                self.seen.clear()
+            self.seen[sizes] = count
+            return
+        self.seen.pop(sizes, None)
+        if len(self.calls) >= MAX_KNOWN:
+            del self.calls[next(iter(self.calls))]           # the oldest
+        env = dict(zip(compiled.plan.symbols, sizes))
+        self.calls[sizes] = KnownCall(compiled.plan, [
+            (python_entry.ARRAY, np.ndarray if a.device is None else DeviceArray, a.dtype.numpy,
+             tuple([evaluate(size, env) for size in a.shape]), a.device)
+            for a in compiled.inputs], sizes)
 
 
 class Walk:

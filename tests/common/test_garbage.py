@@ -65,6 +65,28 @@ assert gc.get_freeze_count() > 10 * len(gc.get_objects())
 """)
 
 
+def test_complete_collections_that_find_almost_nothing_become_seldom_and_return_with_garbage():
+    run("""
+from mindlite import Tensor, nn, ops
+from mindlite.common import garbage
+garbage.EVERY, frozen = 1e-9, garbage.frozen
+waits = []
+for _ in range(6):
+    garbage.collect_seldom()
+    waits.append(frozen.patience)
+assert waits == [2, 4, 8, 16, 16, 16]
+kept = [cycle() for _ in range(20000)]
+gc.collect()                                                     # they are frozen
+del kept
+garbage.collect_seldom()
+assert frozen.patience == 1
+garbage.EVERY = 1e6
+count = frozen.count
+garbage.collect_seldom()
+assert frozen.count == count                                     # not yet
+""")
+
+
 INTERRUPT = """
 import json, signal, time
 from mindlite import Tensor, nn, ops

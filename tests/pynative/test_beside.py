@@ -275,8 +275,8 @@ def test_a_part_of_tapes_that_comes_again_and_again_is_compiled_once_it_has_take
 def test_a_walk_of_numpys_own_functions_gives_the_bits_of_the_eval_rules_without_warnings():
     seen = set()
     for prim in [p for p in PRIMITIVES.values() if type(getattr(eval_rule.get(p), "ufunc", None)) is np.ufunc and not p.attrs]:
-        for dtype in ("float32", "float64", "float16", "int32", "bool"):
-            operands = [np.array([[0, 1, -1, 3], [2, 0, 7, 1]]).astype(dtype)[:, ::step].copy() for step in (1, -1)]
+        for name in ("float32", "float64", "float16", "int32", "bool"):
+            operands = [np.array([[0, 1, -1, 3], [2, 0, 7, 1]]).astype(name)[:, ::step].copy() for step in (1, -1)]
             arrays = operands[:len(prim.inputs)]
             try:
                 graph = typed(lambda *xs: prim(*xs), *[tensor_type(Tensor(a)) for a in arrays])
@@ -285,7 +285,7 @@ def test_a_walk_of_numpys_own_functions_gives_the_bits_of_the_eval_rules_without
             if [node.fn for node in graph.nodes] == [prim]:
                 walk = kernels.Walk(graph, operation.Operation)
                 got, want = walk.run(arrays)[0], eval_rule[prim](*arrays)
-                assert got.dtype == want.dtype and got.tobytes() == want.tobytes(), (prim.name, dtype)
+                assert got.dtype == want.dtype and got.tobytes() == want.tobytes(), (prim.name, name)
                 seen |= {prim.name} if walk.is_quiet else set()
     assert {"add", "mul", "div", "log", "maximum", "less", "neg"} <= seen
 

@@ -7,14 +7,18 @@ import pytest
 
 import mindlite as ms
 from mindlite import Tensor, nn, ops
+from mindlite.common import dtype as dt
 from mindlite.common.config import config
 from mindlite.common.dim import Dim, Symbol, evaluate
 from mindlite.common.errors import IndexRangeError, InternalError
 from mindlite.common.events import counting
+from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import constant
+from mindlite.mindir.control import make_tuple
 from mindlite.mindir.evaluate import run
+from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import find_primitive, infer_rule
-from mindlite.pynative import Recorded, backward, functions, operation
+from mindlite.pynative import Recorded, backward, functions, kernels, operation
 from mindlite.pynative.kernels import single_node
 from mindlite.pynative.sizes import MOST_VISITS, Fit, Visits, common, symbols_in
 
@@ -313,6 +317,30 @@ def test_a_program_that_runs_again_has_derivatives_of_its_own(at_once):
     finally:
         config.set(repeatable=before)
     assert not operation._families
+
+
+def test_sizes_that_come_often_are_called_directly_and_the_oldest_make_room(monkeypatch):
+    monkeypatch.setattr(kernels, "MAX_KNOWN", 3)
+    n, graph = Symbol("n"), FuncGraph("f")
+    x = graph.add_parameter("x", AbstractTensor(dt.float32, (n.dim, 3)))
+    graph.set_outputs([graph.add(find_primitive("exp"), x, abstract=x.abstract)], make_tuple)
+    compiled = kernels.Compiled(graph)
+
+    def visit(size):
+        value = np.random.default_rng(size).normal(size=(size, 3)).astype(np.float32)
+        np.testing.assert_allclose(compiled.run([value])[0], np.exp(value), rtol=1e-5)
+        return [each for each, in compiled.known.calls]
+    for count in range(1, kernels.OFTEN_ENOUGH + 2):
+        assert visit(5) == ([5] if count >= kernels.OFTEN_ENOUGH else [])
+    assert 7 not in visit(7)                                 # once is not often
+    for size in (6, 7, 8, 0):
+        for _ in range(kernels.OFTEN_ENOUGH):
+            known = visit(size)
+    assert known == [7, 8, 0] and visit(5) == known and len(compiled.known.seen) == 1
+    monkeypatch.setattr(kernels, "MAX_SEEN", 2)
+    for size in range(20, 40):
+        visit(size)
+    assert len(compiled.known.seen) <= 2
 
 
 def test_a_size_that_is_taken_out_of_a_call_is_no_none():
