@@ -19,6 +19,11 @@ ITERATIONS = {
 }
 
 
+def both(builder, a, b):
+    """a and b; a constant `a` is true."""
+    return b if isinstance(a, ir.Constant) else builder.and_(a, b)
+
+
 def loop_hint(module, iterations):
     """A new node for a loop of an `ir.Module`.
 

@@ -20,7 +20,7 @@ from ...common.dim import coefficient
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Fold, Let, Loop, Store
 from ...mindir.scalar import Call, walk
-from ..loops import counted_loop
+from ..loops import both, counted_loop
 from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from ..printers.values import DOUBLE, FLOAT
 from .kept_rows import KeptRows
@@ -353,7 +353,7 @@ class _ThreadEmitter(KeptRows):
 
     def row(self, lane, size, active, statements):
         """The statements of a row, its loops and folds shared out."""
-        first = b_and(self.builder, active, self.builder.icmp_unsigned("==", lane, I64(0)))
+        first = both(self.builder, active, self.builder.icmp_unsigned("==", lane, I64(0)))
         for number, s in enumerate(statements):
             if isinstance(s, Loop) and self.keeping is not None:
                 with self.writing(active):
@@ -405,7 +405,7 @@ class _ThreadEmitter(KeptRows):
         count = self.dim(product_of(self.plan.chain))
         active = b.icmp_signed("<", column, count)
         self.bind_all(self.plan.chain, b.select(active, column, b.sub(count, I64(1))))
-        with self.writing(b_and(b, active, b.icmp_unsigned("==", row, I64(0)))):
+        with self.writing(both(b, active, b.icmp_unsigned("==", row, I64(0)))):
             for s in self.plan.values + self.plan.body:
                 shared = isinstance(s, Fold) and self.plan.shared_loop(s) is not None
                 with self.sharing(row, rows, self.across_rows) if shared else contextlib.nullcontext():
@@ -428,7 +428,7 @@ class _ThreadEmitter(KeptRows):
             at = b.add(row, i), b.add(column, j)
             self.bind(outer, at[0])
             self.bind(inner, at[1])
-            there = b_and(b, b.icmp_signed("<", at[0], height), b.icmp_signed("<", at[1], width))
+            there = both(b, b.icmp_signed("<", at[0], height), b.icmp_signed("<", at[1], width))
             return there, b.add(b.mul(j, I64(PITCH)), i)
         with self.loop(self.thread, I64(SIDE * SIDE), self.threads) as t:
             there, at = element(t, outer, inner)
@@ -698,8 +698,3 @@ class _ThreadEmitter(KeptRows):
     def loop(self, start, stop, step=1, iterations=None, variable=None):
         """for i in range(start, stop, step): yields i."""
         return counted_loop(self.builder, start, stop, I64(step) if isinstance(step, int) else step)
-
-
-def b_and(builder, a, b):
-    """a and b, where a may be a constant."""
-    return b if isinstance(a, ir.Constant) else builder.and_(a, b)
