@@ -15,8 +15,8 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .axes import broadcast_shapes
 from .basic import batched, reshape, sum_to
-from .complex_numbers import conj
-from .creation import eye, tril, triu
+from .complex_numbers import angle, conj, imag, make_complex, part_dtype, real
+from .creation import eye, tril, triu, zeros_like
 from .define import as_operand, dtype_of, promote_operands
 from .linalg import batch_matmul
 from .logic import less, where
@@ -75,6 +75,16 @@ def turned(x):
     return swapaxes(x, -1, -2)
 
 
+def adjoint(x):
+    """The matrices, transposed and conjugated."""
+    return _conjugate(turned(x))
+
+
+def _conjugate(x):
+    """The conjugate of complex numbers, as the gradient of a holomorphic function has it; other numbers as they are."""
+    return conj(x) if x.dtype.kind == "c" else x
+
+
 # ---------------------------------------------------------------- inverse
 
 def one_operand(args, attrs):
@@ -84,7 +94,7 @@ def one_operand(args, attrs):
 
 @primitive(traits={"library"}, prepare=one_operand)
 def inverse(x: TensorLike):
-    """The inverse of each matrix in x : float[.., n, n]. raises : when run: ValueRangeError for a singular one"""
+    """The inverse of each matrix in x : float or complex[.., n, n]. raises : when run: ValueRangeError for a singular one"""
 
 
 inverse.also(input="x")
@@ -92,7 +102,7 @@ inverse.also(input="x")
 
 @infer_rule(inverse)
 def inverse_infer(x):
-    _square("inverse", x)
+    _square("inverse", x, "fc")
     return x
 
 
@@ -103,6 +113,7 @@ def inverse_eval(x):
 
 @bprop_rule(inverse)
 def inverse_bprop(x, out, dout):
+    out = _conjugate(out)
     return (-batch_matmul(batch_matmul(out, dout, transpose_a=True), out, transpose_b=True),)
 
 
@@ -147,8 +158,7 @@ def linear_solve_eval(a, b):
 
 @bprop_rule(linear_solve)
 def linear_solve_bprop(a, b, out, dout):
-    if a.dtype.kind == "c":
-        a, out = conj(a), conj(out)
+    a, out = _conjugate(a), _conjugate(out)
     db = linear_solve(turned(a), dout)
     return sum_to(-batch_matmul(db, out, transpose_b=True), a.shape), sum_to(db, b.shape)
 
@@ -225,19 +235,22 @@ def solved(a, b, lower, transpose=False, unit=False):
 
 @primitive(traits={"library"}, prepare=one_operand, name="sign_and_log_determinant")
 def sign_and_log_determinant(x):
-    """(the sign of each determinant: -1, 0 or 1, the logarithm of its absolute value) for x : float[.., n, n]."""
+    """(the sign of each determinant: -1, 0 or 1, the logarithm of its absolute value) for x : float[.., n, n].
+
+    Of complex matrices the sign is det / |det|, or 0; the logarithm is real.
+    """
 
 
 @infer_rule(sign_and_log_determinant)
 def sign_and_log_determinant_infer(x):
-    _square("slogdet", x)
-    one = AbstractTensor(x.dtype, x.shape[:-2])
-    return AbstractTuple((one, one))
+    _square("slogdet", x, "fc")
+    return AbstractTuple((AbstractTensor(x.dtype, x.shape[:-2]), AbstractTensor(part_dtype(x.dtype), x.shape[:-2])))
 
 
 @eval_rule(sign_and_log_determinant)
 def sign_and_log_determinant_eval(x):
-    return tuple(np.asarray(part, x.dtype) for part in np.linalg.slogdet(wide(x)))
+    signs, logarithms = np.linalg.slogdet(wide(x))
+    return np.asarray(signs, x.dtype), np.asarray(logarithms, np.zeros((), x.dtype).real.dtype)
 
 
 def _for_each(scale, matrices):
@@ -247,12 +260,18 @@ def _for_each(scale, matrices):
 
 @bprop_rule(sign_and_log_determinant)
 def sign_and_log_determinant_bprop(x, out, dout):
-    return (None if dout[1] is None else _for_each(dout[1], turned(inverse(x))),)
+    """d log|det| is the real part of w = tr(inverse(x) dx), and d sign is i sign times its imaginary part."""
+    scale = dout[1]
+    if x.dtype.kind == "c" and dout[0] is not None:
+        turn = imag(conj(out[0]) * dout[0])
+        scale = make_complex(zeros_like(turn) if scale is None else scale, turn)
+    return (None if scale is None else _for_each(scale, _conjugate(turned(inverse(x)))),)
 
 
 @jvp_rule(sign_and_log_determinant)
 def sign_and_log_determinant_jvp(primals, tangents, out):
-    return None, sum(turned(inverse(primals[0])) * tangents[0], (-2, -1))
+    w = sum(turned(inverse(primals[0])) * tangents[0], (-2, -1))
+    return (out[0] * make_complex(zeros_like(imag(w)), imag(w)), real(w)) if w.dtype.kind == "c" else (None, w)
 
 
 sbp_rule(sign_and_log_determinant, stack_spec((0, 0)))
@@ -261,7 +280,7 @@ batch_first(sign_and_log_determinant)
 
 @primitive(traits={"library"}, prepare=one_operand)
 def cofactors(x):
-    """The derivative of the determinant of each matrix in x : float[.., n, n]: det(x) * inverse(x)^T where there is one.
+    """The derivative of the determinant of each matrix in x : float or complex[.., n, n]: det(x) * inverse(x)^T where it has one.
 
     A singular one, or nearly so, has cofactors too, from its singular values: of rank n - 1 one matrix, of less zeros. Their own
     gradient wants an inverse.
@@ -270,7 +289,7 @@ def cofactors(x):
 
 @infer_rule(cofactors)
 def cofactors_infer(x):
-    _square("det", x)
+    _square("det", x, "fc")
     return x
 
 
@@ -278,14 +297,14 @@ def _by_singular_values(x):
     u, s, v = np.linalg.svd(x)
     others = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(s.shape[-1])], -1) if s.shape[-1] else s
     signs = np.linalg.det(u) * np.linalg.det(v)
-    return signs[..., None, None] * ((u * others[..., None, :]) @ v)
+    return signs[..., None, None] * ((u.conj() * others[..., None, :]) @ v.conj())
 
 
 @eval_rule(cofactors)
 def cofactors_eval(x):
     """In double, NaN for a matrix with an element that is not finite."""
-    matrices = x.astype(np.float64)
-    out, finite = np.full(x.shape, np.nan), np.isfinite(matrices).all((-2, -1))
+    matrices = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    out, finite = np.full(x.shape, np.nan, matrices.dtype), np.isfinite(matrices).all((-2, -1))
     out[finite] = _of_finite(matrices[finite])
     with np.errstate(over="ignore"):
         return out.astype(x.dtype)
@@ -307,7 +326,7 @@ def _of_finite(matrices):
 @bprop_rule(cofactors)
 def cofactors_bprop(x, out, dout):
     """<g, dC> = <<g, A> C - C g^T A, dx> where A = inverse(x)^T, C = det(x) A"""
-    a = turned(inverse(x))
+    a, out = _conjugate(turned(inverse(x))), _conjugate(out)
     return (_for_each(sum(dout * a, (-2, -1)), out) - batch_matmul(batch_matmul(out, turned(dout)), a),)
 
 
@@ -324,12 +343,12 @@ batch_first(cofactors)
 
 @primitive(traits={"library"}, prepare=one_operand, name="determinant")
 def determinant(x):
-    """The determinant of each matrix in x : float[.., n, n]; its gradient are the cofactors."""
+    """The determinant of each matrix in x : float or complex[.., n, n]; its gradient are the cofactors."""
 
 
 @infer_rule(determinant)
 def determinant_infer(x):
-    _square("det", x)
+    _square("det", x, "fc")
     return AbstractTensor(x.dtype, x.shape[:-2])
 
 
@@ -340,7 +359,7 @@ def determinant_eval(x):
 
 @bprop_rule(determinant)
 def determinant_bprop(x, out, dout):
-    return (_for_each(dout, cofactors(x)),)
+    return (_for_each(dout, _conjugate(cofactors(x))),)
 
 
 @jvp_rule(determinant)
@@ -356,7 +375,7 @@ batch_first(determinant)
 
 @primitive(traits={"library"}, prepare=one_operand, name="cholesky_factor")
 def cholesky_factor(x):
-    """The lower triangular L with L L^T = x, for symmetric positive definite x : float[.., n, n]: (x + x^T) / 2 is.
+    """The lower triangular L with L L^H = x, for symmetric positive definite x : float or complex[.., n, n]: (x + x^H) / 2 is.
 
     raises : when run: ValueRangeError for a matrix that is not positive definite
     """
@@ -364,13 +383,13 @@ def cholesky_factor(x):
 
 @infer_rule(cholesky_factor)
 def cholesky_factor_infer(x):
-    _square("cholesky", x)
+    _square("cholesky", x, "fc")
     return x
 
 
 @eval_rule(cholesky_factor)
 def cholesky_factor_eval(x):
-    symmetric = (wide(x) + np.swapaxes(wide(x), -1, -2)) * 0.5
+    symmetric = (wide(x) + np.swapaxes(wide(x), -1, -2).conj()) * 0.5
     return lapack("cholesky", np.linalg.cholesky, symmetric).astype(x.dtype, copy=False)
 
 
@@ -381,15 +400,16 @@ def _half(x):
 
 @bprop_rule(cholesky_factor)
 def cholesky_factor_bprop(x, out, dout):
-    middle = _half(batch_matmul(out, tril(dout), transpose_a=True))
-    back = solved(out, turned(solved(out, turned(middle), True, True)), True, True)
-    return ((back + turned(back)) * 0.5,)
+    factor = _conjugate(out)
+    middle = _half(batch_matmul(factor, tril(dout), transpose_a=True))
+    back = solved(factor, adjoint(solved(factor, adjoint(middle), True, True)), True, True)
+    return ((back + adjoint(back)) * 0.5,)
 
 
 @jvp_rule(cholesky_factor)
 def cholesky_factor_jvp(primals, tangents, out):
-    symmetric = (tangents[0] + turned(tangents[0])) * 0.5
-    inner = solved(out, turned(solved(out, symmetric, True)), True)
+    symmetric = (tangents[0] + adjoint(tangents[0])) * 0.5
+    inner = solved(out, adjoint(solved(out, symmetric, True)), True)
     return batch_matmul(out, _half(inner))
 
 
@@ -409,8 +429,8 @@ def det(input: TensorLike) -> Tensor:
 def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
     """(the sign of each determinant, the logarithm of its absolute value): of an LU decomposition, so that nothing overflows.
 
-    input  : float[.., N, N]
-    out    : two float[..]; (0, -inf) for a singular matrix
+    input  : float or complex[.., N, N]
+    out    : the sign [..] of input's dtype (of complex numbers det / |det|), float[..]; (0, -inf) for a singular matrix
     raises : DTypeError for another dtype, ShapeError for what is no square matrix
     """
     return sign_and_log_determinant(input)
@@ -420,48 +440,52 @@ def slogdet(input: TensorLike) -> tuple[Tensor, Tensor]:
 def logdet(input: TensorLike) -> Tensor:
     """The logarithm of each determinant.
 
-    input  : float Tensor [.., n, n]
+    input  : float or complex Tensor [.., n, n]
     out    : Tensor [..] of its dtype; -inf where the determinant is 0, NaN where it is negative
-    raises : DTypeError for what is no float, ShapeError for what is not square; its gradient: ValueRangeError for a singular
+    raises : DTypeError for another dtype, ShapeError for what is not square; its gradient: ValueRangeError for a singular
              matrix
     source : LU factors by LAPACK's getrf, through NumPy
     """
     signs, logarithm = sign_and_log_determinant(input)
+    if signs.dtype.kind == "c":
+        return make_complex(logarithm, angle(signs))
     return logarithm + where(less(signs, 0), float("nan"), 0.0)
 
 
 @planned
 def cholesky(input_x: TensorLike, upper: bool = False) -> Tensor:
-    """The triangular L with L L^T = A of each symmetric positive definite matrix A.
+    """The triangular L with L L^H = A of each positive definite matrix A, symmetric or Hermitian.
 
-    input_x : float Tensor [.., n, n]; (A + A^T) / 2 is factored
-    upper  : bool; True gives the upper triangular L^T
+    input_x : float or complex Tensor [.., n, n]; (A + A^H) / 2 is factored
+    upper  : bool; True gives the upper triangular L^H
     out    : Tensor [.., n, n] of its dtype; the diagonal is positive
-    raises : DTypeError for what is no float, ShapeError for what is not square, ValueRangeError (when run) for a matrix that is
+    raises : DTypeError for integers, ShapeError for what is not square, ValueRangeError (when run) for a matrix that is
              not positive definite
     source : LAPACK's potrf, through NumPy; gradient: Murray 2016, "Differentiation of the Cholesky decomposition"
     """
     lower = cholesky_factor(input_x)
-    return turned(lower) if upper else lower
+    return adjoint(lower) if upper else lower
 
 
 def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -> Tensor:
     """The solution X of A X = B by Cholesky's factor of A.
 
-    input  : float Tensor B [.., n, k]
-    input2 : float Tensor [.., n, n], the factor; its other triangle is not read
+    input  : float or complex Tensor B [.., n, k]
+    input2 : float or complex Tensor [.., n, n], the factor; its other triangle is not read
     upper  : bool; whether the factor is upper triangular
     out    : Tensor [.., n, k]
     raises : ShapeError for sizes that do not fit, ValueRangeError (when run) for a zero on the diagonal
     source : two triangular systems (Golub and Van Loan 2013, section 4.2), by BLAS's trsm
     """
-    return solved(input2, solved(input2, input, not upper, upper), not upper, not upper)
+    factor = as_operand(input2)
+    first, second = (_conjugate(factor), factor) if upper else (factor, _conjugate(factor))
+    return solved(second, solved(first, input, not upper, upper), not upper, not upper)
 
 
 def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
     """The inverse of A from Cholesky's factor of A.
 
-    input_x : float Tensor [.., n, n], the factor; its other triangle is not read
+    input_x : float or complex Tensor [.., n, n], the factor; its other triangle is not read
     upper  : bool; whether the factor is upper triangular
     out    : Tensor [.., n, n]
     raises : ShapeError for what is not square, ValueRangeError (when run) for a zero on the diagonal

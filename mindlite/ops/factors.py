@@ -24,8 +24,8 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, prim
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .complex_numbers import conj, real_part
 from .creation import arange, eye, tril, triu, zeros
-from .decomposition import (batch_first, lapack, linear_solve, one_operand, solve_triangular, solved, stack_spec, turned,
-                            wide)
+from .decomposition import (adjoint, batch_first, lapack, linear_solve, one_operand, solve_triangular, solved, stack_spec,
+                            turned, wide)
 from .define import as_operand, dtype_of
 from .indexing import bounded_indices
 from .linalg import batch_matmul
@@ -36,9 +36,10 @@ from .sbp import sbp_rule
 from .structure import concat, expand_dims
 
 
-def _matrices(name, x, square=False):
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}", hint="takes floats")
+def _matrices(name, x, square=False, accepts="f"):
+    if x.dtype.kind not in accepts:
+        raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"x: {x}",
+                         hint="takes floats" + " or complex numbers" * ("c" in accepts))
     if x.ndim < 2:
         raise ShapeError(f"{name}: a matrix, or a stack of them, is wanted", note=f"x: {x}")
     if square:
@@ -49,7 +50,7 @@ def _matrices(name, x, square=False):
 
 @primitive(traits={"library"}, prepare=one_operand)
 def orthogonal_triangular(x, *, full):
-    """(q[.., m, k], r[.., k, n]) with q r = x : float[.., m, n], k = min(m, n), or m if full.
+    """(q[.., m, k], r[.., k, n]) with q r = x : float or complex[.., m, n], k = min(m, n), or m if full.
 
     gradient : not of a full one of a tall matrix, whose further columns of q nothing determines: GradientError
     """
@@ -57,7 +58,7 @@ def orthogonal_triangular(x, *, full):
 
 @infer_rule(orthogonal_triangular)
 def orthogonal_infer(x, *, full):
-    _matrices("qr", x)
+    _matrices("qr", x, accepts="fc")
     m, n = x.shape[-2:]
     k = m if full else dim_min(m, n)
     return AbstractTuple((AbstractTensor(x.dtype, (*x.shape[:-2], m, k)), AbstractTensor(x.dtype, (*x.shape[:-2], k, n))))
@@ -91,23 +92,23 @@ def _over(a, r):
 
 
 def _mirrored(x):
-    """The lower triangle, and above the diagonal its mirror image."""
+    """The lower triangle, and above the diagonal its mirror image, conjugated; the diagonal is real."""
     low = tril(x, -1)
-    return low + turned(low) + x * eye(x.shape[-1], x.shape[-1], dtype_of(x))
+    return low + adjoint(low) + (x + (conj(x) if dtype_of(x).kind == "c" else x)) * eye(x.shape[-1], x.shape[-1], dtype_of(x)) * 0.5
 
 
 @bprop_rule(orthogonal_triangular)
 def orthogonal_bprop(x, out, dout, *, full):
     (q, r), (dq, dr) = out, dout
     if _tall(x, full):
-        inner = _mirrored(_product(r, turned(dr)) - _product(turned(dq), q))
-        return turned(solved(r, turned(dq + _product(q, inner)), False))
+        inner = _mirrored(_product(r, adjoint(dr)) - _product(adjoint(dq), q))
+        return adjoint(solved(r, adjoint(dq + _product(q, inner)), False))
     m = x.shape[-2]
     rest, drest = x[..., m:], dr[..., m:]
     square, dsquare = r[..., :m], dr[..., :m]
-    dq = dq + _product(rest, turned(drest))
-    inner = _mirrored(_product(square, turned(dsquare)) - _product(turned(dq), q))
-    dleft = turned(solved(square, turned(dq + _product(q, inner)), False))
+    dq = dq + _product(rest, adjoint(drest))
+    inner = _mirrored(_product(square, adjoint(dsquare)) - _product(adjoint(dq), q))
+    dleft = adjoint(solved(square, adjoint(dq + _product(q, inner)), False))
     return concat((dleft, _product(q, drest)), -1)
 
 
@@ -118,13 +119,15 @@ def orthogonal_jvp(primals, tangents, out, *, full):
     tall = _tall(x, full)
     square, left = (r, dx) if tall else (r[..., :m], dx[..., :m])
     ratio = _over(left, square)
-    s = _product(turned(q), ratio)
+    s = _product(adjoint(q), ratio)
     low = tril(s, -1)
-    omega = low - turned(low)                                # skew; s - omega is upper triangular
+    omega = low - adjoint(low)                               # skew; s - omega is upper triangular
+    if dtype_of(x).kind == "c":                              # and its diagonal real, as that of r
+        omega = omega + (s - conj(s)) * eye(s.shape[-1], s.shape[-1], dtype_of(s)) * 0.5
     dq = _product(q, omega) + ratio - _product(q, s)
     dr = _product(s - omega, square)
     if not tall:
-        dr = concat((dr, _product(turned(q), dx[..., m:]) - _product(omega, r[..., m:])), -1)
+        dr = concat((dr, _product(adjoint(q), dx[..., m:]) - _product(omega, r[..., m:])), -1)
     return dq, dr
 
 
@@ -133,7 +136,7 @@ batch_first(orthogonal_triangular)
 
 
 def qr(input: TensorLike, mode: str = "reduced") -> Any:
-    """(q, r) with q r = input : float[.., m, n]. mode : "reduced": q is [.., m, min(m, n)]; "complete": square; "r": only
+    """(q, r) with q r = input : float or complex[.., m, n]. mode : "reduced": q is [.., m, min(m, n)]; "complete": square; "r": only
     r, the first is empty. raises : ShapeError without two axes, GradientError, see orthogonal_triangular"""
     if mode not in ("reduced", "complete", "r", True, False):
         raise ShapeError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")

@@ -14,7 +14,7 @@ from ..axes import as_shape
 from ..creation import arange
 from ..diagonal import diag, diagonal
 from ..define import as_operand, cast_to, dtype_of
-from ..getitem import getitem, strided_slice
+from ..getitem import getitem, setitem, strided_slice
 from ..scatter import COMBINE
 from ..summary import summarised
 from .define import operation, table
@@ -419,6 +419,12 @@ for _name, _combine in COMBINE.items():
     globals()[f"ScatterNd{_name}"] = _scatter(f"ScatterNd{_name}", _combine, False)
     globals()[f"Scatter{_name}"] = _scatter(f"Scatter{_name}", _combine, True)
     globals()[f"TensorScatter{_name}"] = _named(f"TensorScatter{_name}", _combine)
+
+
+@operation
+def TensorCopySlices(x, value, begin, end, strides):
+    """x with x[begin:end:strides] replaced by value, a slice for each of the first axes: a new Tensor."""
+    return setitem(as_operand(x), tuple(slice(*part) for part in zip(begin, end, strides)), value)
 
 
 @operation

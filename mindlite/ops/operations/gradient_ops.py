@@ -1,4 +1,5 @@
 """Gradients of operators as classes: `ReluGrad()(dout, x)`. Each is the operator's bprop rule or its formula."""
+from ...common import dtype as dt
 from ...common.errors import ValueRangeError
 from .. import (abs, equal, exp, expand_dims, gather, logical_and, maximum, minimum, not_equal, one_hot, pow, rsqrt,
                 sigmoid, softplus, tanh, where, zeros_like)
@@ -102,6 +103,13 @@ def MaxPoolGradWithArgmax(x, dout, argmax, *, kernel_size=1, strides=1, pad_mode
     n, c, h, w = x.shape
     return scatter_elements_add(zeros((n, c, h * w), dtype_of(x)), argmax.reshape((n, c, -1)), dout.reshape((n, c, -1)),
                                 axis=2).reshape(x.shape)
+
+
+@operation
+def MaxPoolGradWithArgmaxV2(x, dout, argmax, *, kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False,
+                            argmax_type=dt.int64):
+    """The gradient of MaxPoolWithArgmaxV2 for x."""
+    return MaxPoolGradWithArgmax.function(x, dout, argmax)
 
 
 @operation

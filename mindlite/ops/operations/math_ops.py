@@ -205,6 +205,14 @@ def BatchMatMul(a, b, *, transpose_a=False, transpose_b=False):
 
 
 @operation
+def ClipByNorm(x, clip_norm, *, axis=None):
+    """x with what lies along `axis` (an int, ints, or None for all) shortened to the length clip_norm where it is longer."""
+    x, most = as_operand(x), as_operand(clip_norm)
+    axes = axis if isinstance(axis, (tuple, list)) else tuple(range(x.ndim)) if axis is None else (axis,)
+    return x * most / maximum(vector_norm(x, 2, tuple(axes), True), most)
+
+
+@operation
 def LinSpace(start, stop, num):
     """`num` numbers from start to stop."""
     return linspace(start, stop, num)
