@@ -94,7 +94,8 @@ def _over(a, r):
 def _mirrored(x):
     """The lower triangle, and above the diagonal its mirror image, conjugated; the diagonal is real."""
     low = tril(x, -1)
-    return low + adjoint(low) + (x + (conj(x) if dtype_of(x).kind == "c" else x)) * eye(x.shape[-1], x.shape[-1], dtype_of(x)) * 0.5
+    twice = x + (conj(x) if dtype_of(x).kind == "c" else x)
+    return low + adjoint(low) + twice * eye(x.shape[-1], x.shape[-1], dtype_of(x)) * 0.5
 
 
 @bprop_rule(orthogonal_triangular)
@@ -136,8 +137,8 @@ batch_first(orthogonal_triangular)
 
 
 def qr(input: TensorLike, mode: str = "reduced") -> Any:
-    """(q, r) with q r = input : float or complex[.., m, n]. mode : "reduced": q is [.., m, min(m, n)]; "complete": square; "r": only
-    r, the first is empty. raises : ShapeError without two axes, GradientError, see orthogonal_triangular"""
+    """(q, r) with q r = input : float or complex[.., m, n]. mode : "reduced": q is [.., m, min(m, n)]; "complete": square; "r":
+    only r, the first is empty. raises : ShapeError without two axes, GradientError, see orthogonal_triangular"""
     if mode not in ("reduced", "complete", "r", True, False):
         raise ShapeError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}")
     q, r = orthogonal_triangular(input, full=mode is True or mode == "complete")

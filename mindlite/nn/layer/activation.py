@@ -3,7 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import ops
+from ...common import dtype
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.initializer import Init, initializer
 from ...common.tensor import Parameter, Tensor
@@ -51,13 +54,19 @@ class LeakyReLU(Cell):
 class PReLU(Cell):
     """x where x >= 0, else w * x with a learned w: one, or one for each channel on axis 1 (He et al. 2015).
 
-    channel : 1 or the number of channels; w : first value, a number or a Tensor of [channel]
+    channel : 1 or the number of channels
+    w       : first value, a number, a Tensor of [channel] or a list of `channel` floats
+    raises  : ValueRangeError for another list, ShapeError for another Tensor
     """
 
-    def __init__(self, channel: int = 1, w: Init = 0.25) -> None:
+    def __init__(self, channel: int = 1, w: Init | list[float] = 0.25) -> None:
         super().__init__()
         if isinstance(channel, bool) or not isinstance(channel, int) or channel < 1:
             raise ValueRangeError(f"PReLU: channel is a positive int, not {channel!r}")
+        if isinstance(w, list):
+            if len(w) != channel or not all(isinstance(x, (float, np.floating)) for x in w):
+                raise ValueRangeError(f"PReLU: w is a list of {channel} floats, not {w!r}")
+            w = Tensor(w, dtype.float32)
         self.weight = Parameter(initializer(w, (channel,)), name="a")
 
     def construct(self, x: Tensor) -> Tensor:
