@@ -16,6 +16,7 @@ def test_a_moving_variance_is_that_of_a_sample(layer, run):
     net, x = layer(3, momentum=0.9).set_train(), RNG.standard_normal(NORMS[layer]).astype(np.float32) * 2 + 1
     axes = tuple(a for a in range(x.ndim) if a != 1)
     out = RUNS[run](net)(Tensor(x))
+    net = getattr(net, "bn2d", net)
     np.testing.assert_allclose(net.moving_mean.asnumpy(), 0.1 * x.mean(axes), rtol=1e-5)
     np.testing.assert_allclose(net.moving_variance.asnumpy(), 0.9 + 0.1 * x.var(axes, ddof=1), rtol=1e-5)
     shape = (1, 3) + (1,) * (x.ndim - 2)
@@ -32,6 +33,17 @@ def test_so_is_that_of_the_function_and_of_the_primitive_which_write_their_opera
         RUNS[run](lambda x: step(x, *state))(Tensor(x))
         np.testing.assert_allclose(state[0].asnumpy(), [0.3, 0.3], rtol=1e-6)
         np.testing.assert_allclose(state[1].asnumpy(), [1.3, 1.6], rtol=1e-6)
+
+
+def test_parameters_are_attributes_by_mindspores_names():
+    volumes, slopes = nn.BatchNorm3d(3), nn.PReLU(2, [0.1, 0.2])
+    assert [p.name for p in volumes.trainable_params()] == ["bn2d.gamma", "bn2d.beta"] and volumes.bn2d.gamma.shape == (3,)
+    assert slopes.w.name == "a" and slopes.w.asnumpy().tolist() == np.float32([0.1, 0.2]).tolist()
+    with pytest.raises(ValueError, match="w is a list of 2 floats"):
+        nn.PReLU(2, [0.1])
+    layers = nn.GRU(2, 3, num_layers=2)
+    assert [p.name for p in layers.w_hh_list] == ["weight_hh_l0", "weight_hh_l1"] and layers.b_ih_list[1] is layers.bias_ih_l1
+    assert nn.GRU(2, 3, has_bias=False).b_hh_list == ()
 
 
 def test_one_value_for_a_channel_makes_no_nan():

@@ -433,4 +433,4 @@ def test_a_deviation_is_not_negative(draw):
 
 def test_the_last_argument_of_batch_normalisation_of_volumes_is_the_dtype():
     net = mindlite.nn.BatchNorm3d(2, 1e-5, 0.9, True, "ones", "zeros", "zeros", "ones", None, mindlite.float16)
-    assert net.gamma.dtype == mindlite.float16
+    assert net.bn2d.gamma.dtype == mindlite.float16

@@ -67,10 +67,10 @@ class PReLU(Cell):
             if len(w) != channel or not all(isinstance(x, (float, np.floating)) for x in w):
                 raise ValueRangeError(f"PReLU: w is a list of {channel} floats, not {w!r}")
             w = Tensor(w, dtype.float32)
-        self.weight = Parameter(initializer(w, (channel,)), name="a")
+        self.w = Parameter(initializer(w, (channel,)), name="a")
 
     def construct(self, x: Tensor) -> Tensor:
-        return ops.prelu(x, self.cast_param(self.weight))
+        return ops.prelu(x, self.cast_param(self.w))
 
 
 class ELU(Cell):

@@ -101,8 +101,8 @@ class BatchNorm2d(_BatchNorm):
     ranks = (4,)
 
 
-class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of [N, C, D, H, W]. Arguments as BatchNorm1d's.
+class BatchNorm3d(Cell):
+    """Batch normalisation of [N, C, D, H, W]: `bn2d`, a BatchNorm2d, of [N, C, D, H * W]. Arguments as BatchNorm1d's.
 
     eps : float, added to the variance
     num_features : int, the channels
@@ -112,14 +112,20 @@ class BatchNorm3d(_BatchNorm):
     use_batch_statistics : bool: always the batch's moments, or never; None: in training
     dtype : of the Parameters, float32 by default
     """
-    ranks = (5,)
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
                  gamma_init: Init = "ones", beta_init: Init = "zeros", moving_mean_init: Init = "zeros",
                  moving_var_init: Init = "ones", use_batch_statistics: bool | None = None,
                  dtype: DTypeLike = dt.float32) -> None:
-        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
-                         use_batch_statistics, dtype=dtype)
+        super().__init__()
+        self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+                                use_batch_statistics, dtype=dtype)
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim != 5:
+            raise ShapeError(f"BatchNorm3d: an input of 5 axes is wanted, this has {x.ndim}")
+        n, c, depth, height, width = x.shape
+        return ops.reshape(self.bn2d(ops.reshape(x, (n, c, depth, height * width))), (n, c, depth, height, width))
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -18,7 +18,7 @@ from ...common import dtype as dt
 from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import Uniform, initializer
-from ...common.tensor import Parameter, Tensor
+from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ...ops.gates import gru_gates, lstm_gates
 from ..cell import Cell
 from .basic import flag, positive_int
@@ -155,6 +155,29 @@ class _Recurrent(Cell):
                 setattr(self, f"{kind}_l{layer}{direction}", param)
         self.param_names = tuple(tuple(f"{kind}_l{layer}{direction}" for kind in kinds) for layer, direction in positions)
         self.directions = len(directions)
+
+    def _of_kind(self, kind: int) -> ParameterTuple:
+        return ParameterTuple(getattr(self, names[kind]) for names in self.param_names if getattr(self, names[kind]) is not None)
+
+    @property
+    def w_ih_list(self) -> ParameterTuple:
+        """The weights of the inputs, of each layer and direction."""
+        return self._of_kind(0)
+
+    @property
+    def w_hh_list(self) -> ParameterTuple:
+        """The weights of the states, of each layer and direction."""
+        return self._of_kind(1)
+
+    @property
+    def b_ih_list(self) -> ParameterTuple:
+        """The biases of the inputs, of each layer and direction; empty without them."""
+        return self._of_kind(2)
+
+    @property
+    def b_hh_list(self) -> ParameterTuple:
+        """The biases of the states, of each layer and direction; empty without them."""
+        return self._of_kind(3)
 
     def _weights(self, number: int) -> list:
         weights = []
