@@ -251,11 +251,11 @@ class Dataset(Node):
         """The shape of each column of the first row; with `estimate` sizes that differ among the rows are None."""
         if not isinstance(estimate, bool):
             raise ArgumentError(f"Argument estimate with value {estimate} is not of type [<class 'bool'>].")
-        shapes: list[list[int | None]] = [list(np.shape(value)) for value in self.first_row()]
+        shapes: list[list[int | None]] = [_shape_of(value) for value in self.first_row()]
         if estimate:
             for row in all_rows(self):
                 for shape, value in zip(shapes, row):
-                    for axis, n in enumerate(np.shape(value)):
+                    for axis, n in enumerate(_shape_of(value)):
                         if shape[axis] != n:
                             shape[axis] = None
         return shapes
@@ -330,6 +330,11 @@ class Dataset(Node):
     def add_sampler(self, new_sampler: BuiltinSampler) -> None:
         """Let a sampler choose among what the source's sampler chooses."""
         raise ArgumentError(f"{self.label()} has no sampler")
+
+
+def _shape_of(value: Any) -> list:
+    """The shape of a value of a row; [0] of a dict, as in MindSpore."""
+    return [0] if isinstance(value, dict) else list(np.shape(value))
 
 
 def make(kind: str, *arguments: Any) -> Dataset:

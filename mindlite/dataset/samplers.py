@@ -263,8 +263,8 @@ class WeightedRandomSampler(BuiltinSampler):
     raises  : ArgumentError, ValueRangeError for bad weights
     """
 
-    def __init__(self, weights: Iterable[float], num_samples: int | None = None, replacement: bool = True) -> None:
-        weights = weights if isinstance(weights, list) else list(weights)
+    def __init__(self, weights: Any, num_samples: int | None = None, replacement: bool = True) -> None:
+        weights = list(weights) if isinstance(weights, (list, tuple, np.ndarray)) else [weights]
         for position, weight in enumerate(weights):
             if isinstance(weight, bool) or not isinstance(weight, (int, float, np.number)):
                 raise ArgumentError(f"type of weights element must be number, but got w[{position}]: {weight}, "

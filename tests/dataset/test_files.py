@@ -483,6 +483,12 @@ def test_text_that_is_not_shuffled_has_mindspore_s_order_for_the_workers_that_ar
     assert read(1, num_samples=5) == "a1 a2 a3 a4 b1" and read(2, num_samples=5) == "a1 b1 a2 b2 a3"
 
 
+def test_a_folder_in_a_class_of_images_is_refused(tmp_path):
+    (tmp_path / "cat" / "young").mkdir(parents=True)
+    with pytest.raises(RuntimeError, match="young, should be file, but got directory"):
+        ds.ImageFolderDataset(str(tmp_path))
+
+
 def test_a_question_without_an_answer_has_an_empty_one(tmp_path):
     found = rows(ds.SQuADDataset(*_squad(tmp_path), shuffle=False))
     assert found[0] == ["ctx one", "q?", ["one"], [4]] and found[1][2:] == [[""], [2 ** 32 - 1]]

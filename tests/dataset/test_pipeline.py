@@ -510,6 +510,13 @@ def test_a_waiting_callback_waits_for_the_training_step_of_the_rows_before():
         list(squares(6).map(lambda a: a, callbacks=Notes(step_size=2)).batch(2).create_tuple_iterator(num_epochs=1))
 
 
+def test_a_dict_has_the_shape_that_mindspore_gives_it_and_weights_are_numbers():
+    assert ds.GeneratorDataset([({"k": 1}, np.ones(3))], ["d", "x"]).output_shapes() == [[0], [3]]
+    for bad in (None, "", "s", [None]):
+        with pytest.raises(TypeError, match=r"weights element must be number, but got w\[0\]"):
+            ds.WeightedRandomSampler(bad)
+
+
 def test_the_queue_of_a_device_is_the_rows_themselves():
     queue = squares().batch(2).device_que(queue_name="rows")
     queue.send(num_epochs=2), queue.stop_send(), queue.continue_send()

@@ -498,3 +498,55 @@ def test_the_middle_of_an_array_begins_at_the_floor_of_half_the_rest_and_of_a_pi
 def test_crops_and_resizing_refuse_a_size_in_mindspores_words(make, why):
     with pytest.raises(TypeError, match=why):
         make(3.5)
+
+
+# ---- what MindSpore 2.10 makes of one array
+
+CORNERS, INSIDE = [[0, 0], [6, 0], [6, 4], [0, 4]], [[1, 0], [6, 1], [5, 4], [0, 3]]
+MINDSPORE = [
+    (lambda: vision.Rotate(30, vision.Inter.BILINEAR),
+     [[0, 24, 90, 150, 187, 222, 96], [21, 67, 102, 139, 175, 210, 220], [19, 55, 91, 127, 163, 199, 160],
+     [10, 44, 79, 116, 152, 187, 123], [7, 32, 67, 104, 108, 48, 0]]),
+    (lambda: vision.Rotate(30, vision.Inter.BILINEAR, True),
+     [[0, 0, 0, 0, 28, 140, 84, 0, 0], [0, 0, 3, 69, 163, 199, 201, 0, 0], [0, 18, 70, 115, 152, 187, 223, 121, 0],
+     [0, 32, 67, 104, 140, 175, 212, 185, 8], [2, 21, 56, 92, 129, 164, 200, 96, 1], [0, 13, 44, 80, 117, 152, 98, 7, 0],
+     [0, 7, 33, 69, 67, 21, 0, 0, 0], [0, 0, 16, 15, 0, 0, 0, 0, 0]]),
+    (lambda: vision.Rotate(-20, vision.Inter.BILINEAR, False, (1, 2), 9),
+     [[7, 13, 38, 40, 19, 9, 9], [11, 33, 65, 97, 129, 115, 74], [21, 53, 85, 117, 149, 181, 213],
+     [41, 73, 105, 137, 169, 201, 225], [49, 93, 125, 157, 189, 221, 153]]),
+    (lambda: vision.Rotate(30),
+     [[0, 0, 111, 148, 193, 230, 0], [37, 74, 119, 156, 164, 201, 246], [8, 45, 90, 127, 172, 209, 3],
+     [8, 53, 90, 135, 135, 180, 217], [0, 24, 61, 106, 143, 0, 0]]),
+    (lambda: vision.Affine(10, (0.1, 0), 1.2, 5, vision.Inter.BILINEAR),
+     [[4, 20, 49, 78, 107, 135, 164], [11, 34, 64, 92, 121, 150, 179], [20, 49, 78, 107, 136, 165, 192],
+     [35, 64, 93, 122, 151, 179, 207], [39, 76, 107, 136, 165, 193, 200]]),
+    (lambda: vision.Perspective(CORNERS, INSIDE),
+     [[0, 0, 31, 42, 31, 0, 0], [3, 24, 64, 103, 143, 182, 222], [14, 48, 87, 127, 167, 206, 145],
+     [32, 72, 111, 151, 191, 230, 61], [0, 0, 32, 85, 159, 3, 0]]),
+    (lambda: vision.GaussianBlur((3, 5)),
+     [[22, 41, 78, 115, 152, 189, 209], [26, 45, 82, 119, 156, 193, 213], [34, 53, 90, 127, 164, 200, 217],
+     [41, 61, 98, 135, 172, 195, 198], [45, 65, 102, 139, 176, 183, 166]]),
+    (lambda: vision.AdjustGamma(1.5),
+     [[0, 14, 40, 73, 113, 158, 207], [1, 18, 46, 81, 122, 168, 219], [4, 24, 53, 89, 132, 179, 230],
+     [7, 29, 60, 98, 141, 189, 242], [11, 36, 68, 107, 151, 200, 0]]),
+]
+
+
+@pytest.mark.parametrize("operation, expected", MINDSPORE)
+def test_arrays_are_mapped_as_mindspore_maps_them(operation, expected):
+    image = (np.arange(35).reshape(5, 7) * 37 % 251).astype(np.uint8)[..., None]
+    found = operation()(image)[..., 0].astype(int)
+    off = 1 if isinstance(operation(), vision.GaussianBlur) else 0
+    assert found.shape == np.shape(expected) and abs(found - expected).max() <= off
+
+
+def test_pil_images_are_rotated_by_pillow_and_fill_values_fit_the_channels():
+    pil = Image.fromarray(IMAGE)
+    found = vision.RandomRotation((30, 30), vision.Inter.BILINEAR, True, fill_value=(1, 2, 3))(pil)
+    assert np.array_equal(found, pil.rotate(30, Image.Resampling.BILINEAR, True, fillcolor=(1, 2, 3)))
+    grey = vision.Rotate(45, fill_value=(7, 8, 9))(IMAGE[..., :1])
+    assert grey.shape == IMAGE[..., :1].shape and grey[0, 0, 0] == 7
+    assert vision.Rotate(45, fill_value=(7, 8, 9))(IMAGE.astype(np.float32))[0, 0].tolist() == [7, 8, 9]
+    assert vision.Normalize([1.0], [2.0])(IMAGE[..., 0]).shape == IMAGE.shape[:2]
+    with pytest.raises(RuntimeError, match="AdjustGamma: Expecting"):
+        vision.AdjustGamma(2.0)(IMAGE.astype(np.int32))

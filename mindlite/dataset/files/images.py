@@ -244,7 +244,7 @@ def _by_folder(directory: str, extensions: tuple, decode: bool | None, classes: 
 
 @source("image", "label")
 def ImageFolderDataset(dataset_dir, *, extensions=None, class_indexing=None, decode=False, decrypt=None):
-    """A folder of images for each class: image uint8 [bytes] or [height, width, 3], label int32.
+    """A folder of images for each class: image uint8 [bytes] or [height, width, 3], label int32; a folder in a class is refused.
 
     extensions     : which files, all images by default;  class_indexing : {folder: number}, numbered by name by default
     decode         : give pixels;  decrypt : a function of (path, ..) that gives the bytes of an image
@@ -252,7 +252,12 @@ def ImageFolderDataset(dataset_dir, *, extensions=None, class_indexing=None, dec
     if class_indexing is not None and not isinstance(class_indexing, dict):
         raise ArgumentError(f"Argument class_indexing with value {class_indexing} is not of type [<class 'dict'>].")
     wanted = tuple(e.lower() for e in extensions) if extensions else IMAGES
-    found = _by_folder(folder(dataset_dir), wanted, decode, class_indexing)
+    directory = folder(dataset_dir)
+    for name in subfolders(directory):
+        for inner in subfolders(os.path.join(directory, name)):
+            raise BadFileError(f"Invalid file found: {os.path.join(directory, name, inner)}, should be file, but got directory.",
+                               hint="a class is a folder of files: its images would lose the name of the inner folder")
+    found = _by_folder(directory, wanted, decode, class_indexing)
     return _decrypted(found, decrypt, decode)
 
 

@@ -13,7 +13,8 @@ from ...common.errors import ArgumentError, ValueRangeError
 from .. import draws
 from ..operation import (FLOAT_MAX, Operation, functions, image_array, kind_of, operation, probability, whole, within)
 from . import colour
-from .geometry import affine_inverse, fill, inter, rotated, warped
+from .geometry import affine_inverse, fill, inter, rotated
+from .warping import warped
 from .kinds import AutoAugmentPolicy, Inter
 
 

@@ -133,11 +133,16 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
 
 @image_operation(gamma=unnamed(number(0)), gain=unnamed(number()), video=True)
 def AdjustGamma(image, /, gamma, gain=1):
-    """255 gain (x / 255)^gamma for bytes, gain x^gamma for floats in [0, 1]."""
+    """255 gain (x / 255)^gamma for bytes, gain x^gamma in float32 for floats in [0, 1].
+
+    Bytes are cut off after a factor of 255.999, as MindSpore and torchvision do it. raises : DataError for other dtypes
+    """
     if image.dtype == np.uint8:
-        table = np.clip(np.rint((np.arange(256) / 255.0) ** gamma * 255 * gain), 0, 255).astype(np.uint8)
-        return table[image]
-    return np.clip(gain * image.astype(np.float64) ** gamma, 0, 1).astype(image.dtype)
+        return np.clip((np.arange(256) / 255.0) ** gamma * 255.999 * gain, 0, 255).astype(np.uint8)[image]
+    if image.dtype.kind != "f":
+        raise DataError("AdjustGamma: Expecting tensor in type of (uint8, float16, float32, float64). But got type "
+                        f"{image.dtype}.")
+    return np.clip(gain * image.astype(np.float64) ** gamma, 0, 1).astype(np.float32)
 
 
 def two_factors(low: float) -> Any:
@@ -515,7 +520,10 @@ def normalised(image: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.n
 @operation(mean=mean_and_std, std=mean_and_std, is_hwc=flag, together=same_length, video=True)
 def Normalize(image, /, mean, std, is_hwc=True):
     """(x - mean) / std by channel, in float32. is_hwc : the channels are the last axis, else the first"""
-    return normalised(image_array(image, "Normalize"), mean, std, is_hwc)
+    array = image_array(image, "Normalize")
+    if array.ndim == 2:
+        return normalised(array, mean, std, True)[..., 0]
+    return normalised(array, mean, std, is_hwc)
 
 
 def padded_dtype(value: Any, name: str) -> str:
@@ -612,10 +620,10 @@ def sigmas(value: Any, name: str) -> tuple:
 
 @image_operation(kernel_size=odd, sigma=optional(sigmas), pil=False)
 def GaussianBlur(image, /, kernel_size, sigma=None):
-    """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((size - 1) / 2 - 1) + 0.8 by default"""
+    """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((width - 1) / 2 - 1) + 0.8 by default"""
     found = image.astype(np.float64)
     for axis, size, s in ((1, kernel_size[0], sigma and sigma[0]), (0, kernel_size[1], sigma and sigma[1])):
-        s = s or 0.3 * ((size - 1) * 0.5 - 1) + 0.8
+        s = s or 0.3 * ((kernel_size[0] - 1) * 0.5 - 1) + 0.8
         weights = np.exp(-(np.arange(size) - size // 2) ** 2 / (2 * s * s))
         half, weights = size // 2, weights / weights.sum()
         padded = np.pad(found, [(half, half) if a == axis else (0, 0) for a in range(found.ndim)], "reflect")

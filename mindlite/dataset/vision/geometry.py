@@ -14,6 +14,7 @@ from ..operation import (FLOAT_MAX, DataError, as_pil, crop_size, either, flag, 
                          kind_of, number, operation, optional, pair, probability, real, whole, within)
 from .kinds import PADDING, RESAMPLING, Border, Inter, SliceMode
 from .resizing import resize_array, resize_pil
+from .warping import warped, warped_pil
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
 inter, border = kind_of(Inter), kind_of(Border)
@@ -313,20 +314,6 @@ def SlicePatches(image, /, num_height=1, num_width=1, slice_mode=SliceMode.PAD, 
 
 # ------------------------------------------------------------------- maps of the plane
 
-def warped(image: np.ndarray, size: tuple[int, int], inverse: Any, how: Inter, value: Any = 0) -> np.ndarray:
-    """The image of `size` (height, width) whose pixel at p comes from the point that `inverse` maps p to (Pillow's rules).
-
-    inverse : six numbers of an affine map, or eight of a perspective one
-    """
-    kind = Image.Transform.AFFINE if len(inverse) == 6 else Image.Transform.PERSPECTIVE
-    resample = RESAMPLING[how] if how in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC) else RESAMPLING[Inter.BILINEAR]
-    channels = [image[..., c] for c in range(image.shape[2])] if image.ndim == 3 else [image]
-    values = value if isinstance(value, (tuple, list)) else (value,) * len(channels)
-    made = [np.asarray(as_pil(channel).transform((size[1], size[0]), kind, inverse, resample, fillcolor=v))
-            for channel, v in zip(channels, values)]
-    return (np.stack(made, -1) if image.ndim == 3 else made[0]).astype(image.dtype)
-
-
 def affine_inverse(centre: tuple, angle: float, shift: tuple, scale: float, shear: tuple) -> list[float]:
     """The inverse of: rotate by `angle` degrees, shear, scale about the centre (x, y), then shift."""
     a, sx, sy = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
@@ -341,15 +328,15 @@ def rotated(image: np.ndarray, degrees: float, how: Inter, expand: bool, centre:
     """The image rotated counter-clockwise. expand : it grows so that nothing is lost"""
     height, width = image.shape[:2]
     if not expand or centre is not None:
-        middle = (width / 2, height / 2) if centre is None else centre
+        middle = (width / 2, height / 2) if centre is None else (centre[0] + 0.5, centre[1] + 0.5)
         return warped(image, (height, width), affine_inverse(middle, -degrees, (0, 0), 1.0, (0, 0)), how, value)
     if degrees % 90 == 0:
         return np.rot90(image, int(degrees // 90) % 4).copy()
     a = math.radians(degrees)
-    wide = round(width * abs(math.cos(a)) + height * abs(math.sin(a)))
-    tall = round(width * abs(math.sin(a)) + height * abs(math.cos(a)))
+    wide = width * abs(math.cos(a)) + height * abs(math.sin(a))
+    tall = width * abs(math.sin(a)) + height * abs(math.cos(a))
     inverse = affine_inverse((width / 2, height / 2), -degrees, (wide / 2 - width / 2, tall / 2 - height / 2), 1.0, (0, 0))
-    return warped(image, (tall, wide), inverse, how, value)
+    return warped(image, (round(tall), round(wide)), inverse, how, value)
 
 
 def centre_of(value: Any, name: str) -> tuple | None:
@@ -378,10 +365,14 @@ def both_ways(value: Any, name: str) -> tuple:
     return low, high
 
 
-@image_operation(degrees=both_ways, resample=inter, expand=flag, center=centre_of, fill_value=fill, random=True)
+@operation(degrees=both_ways, resample=inter, expand=flag, center=centre_of, fill_value=fill, random=True)
 def RandomRotation(image, /, degrees, resample=Inter.NEAREST, expand=False, center=None, fill_value=0):
     """The image rotated by an angle drawn from `degrees`, (low, high) or (-degrees, degrees)."""
-    return rotated(image, draws.generator().uniform(*degrees), resample, expand, center, fill_value)
+    angle = draws.generator().uniform(*degrees)
+    if isinstance(image, Image.Image):
+        one = len(image.getbands()) == 1 and isinstance(fill_value, (tuple, list))
+        return image.rotate(angle, RESAMPLING[resample], expand, center, fillcolor=fill_value[0] if one else fill_value)
+    return rotated(image_array(image, "RandomRotation"), angle, resample, expand, center, fill_value)
 
 
 def shear_of(value: Any, name: str) -> tuple:
@@ -403,21 +394,26 @@ def Affine(image, /, degrees, translate, scale, shear, resample=Inter.NEAREST, f
     return warped(image, (height, width), inverse, resample, fill_value)
 
 
-@image_operation(degrees=both_ways, translate=optional(items(number(-1.0, 1.0), 2, 4)),
-                 scale=optional(growing(False, "list or tuple")), shear=optional(shear_of), resample=inter, fill_value=fill,
-                 random=True)
+@operation(degrees=both_ways, translate=optional(items(number(-1.0, 1.0), 2, 4)),
+           scale=optional(growing(False, "list or tuple")), shear=optional(shear_of), resample=inter, fill_value=fill,
+           random=True)
 def RandomAffine(image, /, degrees, translate=None, scale=None, shear=None, resample=Inter.NEAREST, fill_value=0):
     """An affine map with angle, shift, scale and shear drawn from intervals.
 
     translate : (low, high) shares of the width, or of the width and the height;  shear : degrees
     """
-    numbers, (height, width) = draws.generator(), image.shape[:2]
+    numbers, (height, width) = draws.generator(), image_array(image, "RandomAffine").shape[:2]
     angle, factor = numbers.uniform(*degrees), 1.0 if scale is None else numbers.uniform(*scale)
     moves = (0.0, 0.0, 0.0, 0.0) if translate is None else (*translate, 0.0, 0.0)[:4]
     shift = numbers.uniform(*sorted(moves[:2])) * width, numbers.uniform(*sorted(moves[2:])) * height
     shears = (0.0, 0.0) if shear is None else (numbers.uniform(*shear[:2]), numbers.uniform(*shear[2:]))
-    return warped(image, (height, width), affine_inverse((width / 2, height / 2), angle, shift, factor, shears), resample,
-                  fill_value)
+    inverse = affine_inverse((width / 2, height / 2), angle, shift, factor, shears)
+    return either_warped(image, (height, width), inverse, resample, fill_value)
+
+
+def either_warped(image: Any, size: tuple[int, int], inverse: list[float], how: Inter, value: Any = 0) -> Any:
+    """A PIL image by Pillow, an array as OpenCV does it."""
+    return (warped_pil if isinstance(image, Image.Image) else warped)(image, size, inverse, how, value)
 
 
 def perspective_inverse(start: Any, end: Any) -> list[float]:
@@ -432,20 +428,21 @@ def perspective_inverse(start: Any, end: Any) -> list[float]:
 points = items(items(whole(), 2), 4)
 
 
-@image_operation(start_points=points, end_points=points, interpolation=inter)
+@operation(start_points=points, end_points=points, interpolation=inter)
 def Perspective(image, /, start_points, end_points, interpolation=Inter.BILINEAR):
     """The image seen so that four points (x, y) come to stand at four others: top left, top right, bottom right, bottom left."""
-    return warped(image, image.shape[:2], perspective_inverse(start_points, end_points), interpolation)
+    size = image_array(image, "Perspective").shape[:2]
+    return either_warped(image, size, perspective_inverse(start_points, end_points), interpolation)
 
 
-@image_operation(distortion_scale=probability, prob=probability, interpolation=inter, random=True)
+@operation(distortion_scale=probability, prob=probability, interpolation=inter, random=True)
 def RandomPerspective(image, /, distortion_scale=0.5, prob=0.5, interpolation=Inter.BICUBIC):
     """With probability `prob` the image with its corners moved inwards at random, by up to `distortion_scale` / 2 of a side."""
     numbers = draws.generator()
     if numbers.random() >= prob:
         return image
-    height, width = image.shape[:2]
+    height, width = image_array(image, "RandomPerspective").shape[:2]
     tall, wide = int(distortion_scale * (height // 2)), int(distortion_scale * (width // 2))
     start = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1)]
     end = [(abs(x - int(numbers.integers(wide + 1))), abs(y - int(numbers.integers(tall + 1)))) for x, y in start]
-    return warped(image, (height, width), perspective_inverse(start, end), interpolation)
+    return either_warped(image, (height, width), perspective_inverse(start, end), interpolation)

@@ -1,0 +1,113 @@
+"""Maps of the plane: arrays as OpenCV maps them, which MindSpore uses for arrays; PIL images as Pillow does it.
+
+    out[y, x] = image at inverse(x, y), between pixels by NEAREST, BILINEAR or BICUBIC
+
+OpenCV counts from the middle of the first pixel, takes places in 1/32 of a pixel, and mixes pixels at the border with the fill
+value. Pillow counts from the corner of the first pixel. Source: OpenCV 4, modules/imgproc/src/imgwarp.cpp (warpAffine,
+warpPerspective, remap).
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any, Sequence
+
+import numpy as np
+from PIL import Image
+
+from ..operation import as_pil
+from .kinds import RESAMPLING, Inter
+
+_PARTS, _FINE = 32, 1024                 # a pixel has 32 places; an affine map is summed up in 1/1024 of a pixel
+Places = tuple[np.ndarray, np.ndarray]   # (x, y) of each pixel of the result: whole pixels, or 1/32 of them
+
+
+def warped(image: np.ndarray, size: tuple[int, int], inverse: Sequence[float], how: Inter, value: Any = 0) -> np.ndarray:
+    """The array of `size` (height, width) whose pixel at p comes from the point that `inverse` maps p to.
+
+    inverse : six numbers of an affine map, counted from the corner of the first pixel; or eight of a perspective one, counted
+              from its middle
+    value   : what stands outside, one number or one for each channel
+    """
+    nearest = how == Inter.NEAREST
+    x, y = (_affine if len(inverse) == 6 else _perspective)(size, inverse, nearest)
+    planes = image if image.ndim == 3 else image[..., None]
+    values = np.atleast_1d(np.asarray(value, np.float64))
+    filling = np.broadcast_to(values if len(values) == 1 else values[:planes.shape[2]], planes.shape[2:])
+    if planes.dtype.kind in "iu":
+        limits = np.iinfo(planes.dtype)
+        filling = np.clip(np.rint(filling), limits.min, limits.max)
+    framed = np.empty((planes.shape[0] + 2, planes.shape[1] + 2, planes.shape[2]), planes.dtype)
+    framed[...] = filling
+    framed[1:-1, 1:-1] = planes
+    if nearest:
+        out = _taken(framed, x, y)
+    else:
+        out = _mixed(framed, x, y, _weights(how in (Inter.BICUBIC, Inter.PILCUBIC)))
+    return out if image.ndim == 3 else out[..., 0]
+
+
+def _affine(size: tuple[int, int], inverse: Sequence[float], nearest: bool) -> Places:
+    a, b, c, d, e, f = inverse
+    c, f = c + (a + b - 1) / 2, f + (d + e - 1) / 2
+    across, down = np.arange(size[1]), np.arange(size[0])[:, None]
+    shift, half = (10, _FINE // 2) if nearest else (5, _FINE // _PARTS // 2)
+
+    def places(step: float, slope: float, start: float) -> np.ndarray:
+        row = np.rint((slope * down + start) * _FINE).astype(np.int64) + half
+        return (row + np.rint(step * across * _FINE).astype(np.int64)) >> shift
+    return places(a, b, c), places(d, e, f)
+
+
+def _perspective(size: tuple[int, int], inverse: Sequence[float], nearest: bool) -> Places:
+    a, b, c, d, e, f, g, h = inverse
+    x, y = np.arange(size[1]), np.arange(size[0])[:, None]
+    below = g * x + h * y + 1
+    factor = np.divide(1 if nearest else _PARTS, below, out=np.zeros_like(below), where=below != 0)
+    return tuple(np.rint(np.clip(up * factor, -2.0 ** 31, 2.0 ** 31 - 1)).astype(np.int64)      # type: ignore[return-value]
+                 for up in (a * x + b * y + c, d * x + e * y + f))
+
+
+def _taken(framed: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The pixels at whole places; those outside are in the frame."""
+    return framed[np.clip(y + 1, 0, framed.shape[0] - 1), np.clip(x + 1, 0, framed.shape[1] - 1)]
+
+
+@functools.cache
+def _weights(cubic: bool) -> np.ndarray:
+    """[place between pixels, neighbour] in float32."""
+    part = np.arange(_PARTS, dtype=np.float32) / _PARTS
+    if not cubic:
+        return np.stack([1 - part, part], 1)
+    a, x, y = np.float32(-0.75), part + 1, 1 - part
+    first = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    second = ((a + 2) * part - (a + 3)) * part * part + 1
+    third = ((a + 2) * y - (a + 3)) * y * y + 1
+    return np.stack([first, second, third, 1 - first - second - third], 1)
+
+
+def _mixed(framed: np.ndarray, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Neighbours by their weights; whole numbers are rounded, halves up."""
+    across, down = weights[x % _PARTS], weights[y % _PARTS]
+    first = 1 - weights.shape[1] // 2                        # of two neighbours 0, of four -1
+    x, y = x // _PARTS + first, y // _PARTS + first
+    kind = np.float64 if framed.dtype == np.float64 else np.float32
+    total = np.zeros((*x.shape, framed.shape[2]), kind)
+    for i in range(weights.shape[1]):
+        for j in range(weights.shape[1]):
+            total += (down[..., i] * across[..., j])[..., None] * _taken(framed, x + j, y + i)
+    if framed.dtype.kind not in "iu":
+        return total.astype(framed.dtype)
+    limits = np.iinfo(framed.dtype)
+    return np.clip(np.floor(total + 0.5), limits.min, limits.max).astype(framed.dtype)
+
+
+def warped_pil(image: Image.Image, size: tuple[int, int], inverse: Sequence[float], how: Inter, value: Any = 0) -> Image.Image:
+    """Pillow's; all maps are counted from the corner of the first pixel."""
+    kind = Image.Transform.AFFINE if len(inverse) == 6 else Image.Transform.PERSPECTIVE
+    resample = RESAMPLING[how] if how in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC) else RESAMPLING[Inter.BILINEAR]
+    array = np.asarray(image)
+    channels = [array[..., c] for c in range(array.shape[2])] if array.ndim == 3 else [array]
+    values = value if isinstance(value, (tuple, list)) else (value,) * len(channels)
+    made = [np.asarray(as_pil(channel).transform((size[1], size[0]), kind, inverse, resample, fillcolor=v))
+            for channel, v in zip(channels, values)]
+    return as_pil(np.stack(made, -1) if array.ndim == 3 else made[0])
