@@ -72,6 +72,7 @@ class TorchOnGpu(Torch):
     def __init__(self, device):
         super().__init__()
         self.device, self.on_gpu = device, device == "cuda"
+        self.torch.backends.cudnn.allow_tf32 = self.torch.backends.cuda.matmul.allow_tf32 = False      # float32 means float32
         self.array = lambda x: self.torch.from_numpy(np.ascontiguousarray(x)).to(device)
 
     def jit(self, f, **settings):
@@ -142,6 +143,7 @@ class JaxOnGpu(Jax):
     def __init__(self, device):
         super().__init__()
         self.on_gpu = device == "cuda"
+        self.jax.config.update("jax_default_matmul_precision", "highest")
         self.attention = "cudnn" if self.on_gpu else "xla"
 
     def timed(self, run, runs):

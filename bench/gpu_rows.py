@@ -156,6 +156,14 @@ def conv(F, n):
     return lambda: f(x, w)
 
 
+@row("conv2d 3 x 3, 256 channels, batch 64, bf16", 1.02, flops=lambda n: 2 * 64 * 56 * 56 * 256 * 256 * 9)
+def conv_of_halves(F, n):
+    c, batch, side = (256, 64, 56) if n >= 1024 else (4, 2, 8)
+    x, w = F.converted(normal(batch, c, side, side), "bfloat16"), F.converted(normal(c, c, 3, 3), "bfloat16")
+    f = F.jit(lambda x, w: F.conv2d(x, w, 1))
+    return lambda: f(x, w)
+
+
 @row("20 operators, 1,000 elements", 0.7)
 def small_chain(F, n):
     x, f = F.array(normal(1000)), F.jit(lambda x: chain(F, x, 20))

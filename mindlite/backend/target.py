@@ -178,6 +178,11 @@ class Target(abc.ABC):
         """Bytes of an operand that stays in the first-level cache beside two others."""
         return self.l1 // 2
 
+    @property
+    def parts_of_sums(self) -> bool:
+        """Do long sums have parts, for threads to share?"""
+        return any(number for number, _ in self.long_sums)
+
     def replace(self, **fields: Any) -> Any:
         """A Target with some fields changed."""
         return dataclasses.replace(self, **fields)

@@ -85,6 +85,7 @@ class _Scheduler:
         nest = self.nest
         root = _Scope(None, frozenset())
         first = nest.outputs[0].loops[:1]
+        self._refuse_folds_in_parts()
         if not first:
             self._refuse_folds_of_rows()
         else:
@@ -120,6 +121,16 @@ class _Scheduler:
                         self._exceeds((*e.fields[1], *expr.fields[1]), self.nest.target.root_fold)
                         for e in walk([expr.fields[2]])):
                 raise CannotFuse("the rows of a large reduction would not be shared by threads")
+
+    def _refuse_folds_in_parts(self):
+        """Of a Target that shares long sums out in parts: a fold in another one, for each of its items, would be one thread's."""
+        if not self.nest.target.parts_of_sums:
+            return
+        for expr in walk(o.value for o in self.nest.outputs):
+            if isinstance(expr, Reduce) and any(
+                    isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1]) and
+                    self._exceeds(e.fields[1], self.nest.target.repeated_fold) for e in walk([expr.fields[2]])):
+                raise CannotFuse("threads would not share a fold in a fold")
 
     def _exceeds(self, variables, limit):
         """May loops over these variables have more than `limit` iterations?"""

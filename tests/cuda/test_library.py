@@ -117,8 +117,10 @@ def test_pooling_is_the_cpus_with_its_ties_and_nans(kind, window, padding):
 
 
 @runs_here
+@pytest.mark.parametrize("threads", [1, 4, 256])
 @pytest.mark.parametrize("name", ["index_add", "elements_add"])
-def test_sums_into_tables_are_the_cpus_and_by_atomics_too(name):
+def test_sums_into_tables_are_the_cpus_and_by_atomics_too(name, threads, monkeypatch):
+    monkeypatch.setattr(library, "SHARING", ((11, 2 * threads), (10, threads), (0, 2 * threads)))      # of 10 columns
     index = rng.integers(-6, 6, (9, 1) if name == "index_add" else (2, 9, 5))
     updates, facts = numbers(2, 9, 5), {"depth": 1} if name == "index_add" else {}
     outs = [np.ones((2, 6, 5), np.float32) for _ in range(3)]

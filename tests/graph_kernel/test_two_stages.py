@@ -3,12 +3,13 @@ import numpy as np
 import pytest
 
 from mindlite import Tensor, jit, ops
-from mindlite.backend.target import current
+from mindlite.backend.target import current, using
 from mindlite.common import dtype as dt
 from mindlite.graph_kernel.two_stages import in_two_stages
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed
 from mindlite.mindir.primitive import bind, eval_rule, interpreting
+from mindlite.mindir.scalar import Reduce, walk
 from mindlite.ops.basic import reduce_sum
 from mindlite.ops.evaluate import NumpyInterpreter
 from mindlite.ops.reduction import reduce_max
@@ -17,10 +18,10 @@ LARGE = current().stages_from
 SHAPES = [(LARGE,), (LARGE + 577,), (700, 500), (2, 3, 40000), (9, 7, 5000)]
 
 
-def kernels(function, x):
+def kernels(function, *args):
     run = jit(function)
-    run(x)
-    variant, _, _ = run.compiled.select((x,), {})
+    run(*args)
+    variant, _, _ = run.compiled.select(args, {})
     return run, [lowered for _, lowered in variant.compiled.lowered.kernels]
 
 
@@ -81,7 +82,7 @@ def computed(graph, x):
 
 
 PARTS = current().replace(long_sums=((50, 1000), (900, 400)), least_part=64, stages_from=1 << 12)
-FEW = {                                                      # shape, reduced axes: those of the first stage's operand, its results
+FEW = {                                                      # shape, reduced axes: shapes of the first stage's operand and result
     "columns": ((1200, 33), (0,), (16, 75, 33), (16, 33)),
     "columns of two axes": ((6, 500, 30), (0, 1), (6, 25, 20, 30), (25, 30)),
     "rows": ((7, 4000), (1,), (7, 8, 500), (7, 8)),
@@ -114,3 +115,26 @@ def test_a_target_of_many_threads_has_parts_of_few_long_sums(name, keepdims, dty
 def test_many_sums_and_short_ones_have_one_stage(shape, axis):
     graph = typed(lambda x: bind(reduce_sum, (x,), {"axis": axis, "keepdims": False}), AbstractTensor(dt.float32, shape))
     assert in_two_stages(graph, PARTS) is graph
+
+
+PROGRAMS = {
+    "a bias": lambda x, g: g - 0.1 * x.sum(0) / (ops.sqrt(ops.square(x.sum(0))) + 1.0),
+    "centred rows": lambda x, g: ((x - x.mean(-1, keep_dims=True)) * ops.rsqrt(ops.square(x).mean(-1, keep_dims=True) + 1.0)).sum(0) * g,
+    "a variance": lambda x, g: ops.square(x - x.mean(0)).mean(0) + g,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_kernel_has_a_long_fold_in_a_fold(name):
+    """A kernel of both stages, or of rows and of what is added up down them, would be one thread's for each number."""
+    rng = np.random.default_rng(4)
+    x, g = Tensor(rng.standard_normal((1200, 96)).astype(np.float32)), Tensor(rng.standard_normal(96).astype(np.float32))
+    want = jit(PROGRAMS[name], fullgraph=True)(x, g).asnumpy()
+    with using(PARTS.replace(long_sums=((50, 1000), (4096, 400)), repeated_fold=8)):
+        made, lowered = kernels(PROGRAMS[name], x, g)
+        np.testing.assert_allclose(made(x, g).asnumpy(), want, rtol=1e-4, atol=1e-4)
+        assert len(lowered) >= 2
+        for each in lowered:
+            for expr in walk(o.value for o in each.nest.outputs):
+                assert not isinstance(expr, Reduce) or not any(isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1])
+                                                               for e in walk([expr.fields[2]]))

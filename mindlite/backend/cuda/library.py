@@ -368,8 +368,9 @@ def pool2d(dtype, kind, window):
 
 
 def index_add(dtype, index, depth, deterministic=True):
-    """words: those of `cpu.scatter.index_add_kernel`, extent. A thread for each column of a table, in the order of the indices;
-    not deterministic: for each number that is added, by an atomic addition."""
+    """words: those of `cpu.scatter.index_add_kernel`, extent. Some threads for each column of a table, each of which has every so
+    many-th row and goes through all indices in their order; not deterministic: a thread for each number that is added, by an atomic
+    addition."""
     return _into_table(dtype, index, depth, deterministic)
 
 
@@ -390,8 +391,8 @@ def _into_table(dtype, index, depth, deterministic):
         indices, updates, out = f.array(index, f.words[0]), f.array(dtype, f.words[1]), f.array(dtype, f.words[2])
         item = f.block * f.threads + f.thread
 
-        def add(a, j, c):
-            """The update j of column c of table a."""
+        def add(a, j, c, mine=None):
+            """The update j of column c of table a; mine: (a number of rows' threads, which of them this one is)."""
             position, inside = f.number(I64, 0), j.equals(j)
             size_of_all = f.number(I64, 1)
             for d, size in enumerate(sizes):
@@ -400,6 +401,8 @@ def _into_table(dtype, index, depth, deterministic):
                 i = f.select(i < 0, i + size, i)
                 position, inside = position * size + i, inside & (i >= 0) & (i < size)
                 size_of_all = size_of_all * size
+            if mine is not None:
+                inside = inside & (position & (mine[0] - 1)).equals(mine[1])
             with f.when(inside):
                 at = (a * size_of_all + position) * columns + c
                 value = updates[(a * count + j) * columns + c]
@@ -409,13 +412,23 @@ def _into_table(dtype, index, depth, deterministic):
                     f.builder.atomic_rmw("fadd" if dtype.is_float else "add", out._pointer_at(at), value.ir, "monotonic")
 
         if deterministic:
-            with f.when(item < tables * columns), f.loop(0, count) as j:
-                add(item // columns, j, item % columns)
+            lines = tables * columns
+            sharing, line = _sharing(f, lines), item % lines
+            with f.when(item < lines * sharing), f.loop(0, count) as j:
+                add(line // columns, j, line % columns, (sharing, item // lines))
         else:
             with f.when(item < tables * count * columns):
                 add(item // (count * columns), item // columns % count, item % columns)
-    module.items(lambda f, w: w[3] * w[4] if deterministic else w[3] * w[4] * w[5])
+    module.items(lambda f, w: w[3] * w[4] * (_sharing(f, w[3] * w[4]) if deterministic else w[5]))
     return module.finished()
+
+
+def _sharing(f, lines):
+    """How many threads share the rows of a column, a power of two: fewer where there are many columns. Each reads all indices."""
+    sharing = f.number(I64, SHARING[-1][1])
+    for least, threads in reversed(SHARING[:-1]):
+        sharing = f.select(lines >= least, f.number(I64, threads), sharing)
+    return sharing
 
 
 # ---------------------------------------------------------------- the CPU's loops, an item for each thread
@@ -455,9 +468,10 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "matmul": matmul, "conv2d": conv2d, "pool2d": pool2d, "index_add": index_add, "elements_add": elements_add, "scan": scans,
     "topk": topk}
 REASONS = {"matmul": "our own tiles of 64 x 64 in shared memory", "conv2d": "our own tiles, which read the picture where it lies",
-           "pool2d": "a thread for each result", "index_add": "a thread for each column of a table",
-           "elements_add": "a thread for each column of a table", "scan": "a thread for each line",
+           "pool2d": "a thread for each result", "index_add": "threads for each column of a table",
+           "elements_add": "threads for each column of a table", "scan": "a thread for each line",
            "topk": "a thread for each line"}
+SHARING = ((1 << 16, 1), (1 << 13, 8), (1 << 9, 64), (0, 256))     # (columns of all tables from which on, threads of each)
 WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS}          # threads of a block, where they must be so many
 
 
