@@ -361,6 +361,7 @@ def options(node, mesh, units):
         return found
     ins, made = index_string(node.fn, kinds, node.attrs)
     words, shapes = (*ins, *made), [shape_of(kind) for kind in (*kinds, *outs)]
+    united: list[Option] = []                                # with units that are not 1
     for choice in itertools.product(signatures(node.fn, kinds, node.attrs), repeat=len(mesh.shape)):
         counts = {s.letter: math.prod(n for other, n in zip(choice, mesh.shape) if other.letter == s.letter) for s in choice}
         if all(s.letter == "" and _is_whole(s) for s in choice):
@@ -372,8 +373,8 @@ def options(node, mesh, units):
             made = tuple([tuple([_by_unit(s.outs[i], by[s.letter], outs[i]) for s in choice]) for i in range(len(outs))])
             if all(map(fits, itertools.repeat(mesh), kinds, ins)) and all(map(fits, itertools.repeat(mesh), outs, made)) \
                     and computes_parts(node, mesh, ins, made):
-                found.append(Option(ins, made, share))
-    return found[:MOST]
+                (united if any(unit != 1 for of in together for unit in of.values()) else found).append(Option(ins, made, share))
+    return [*found, *united][:MOST]
 
 
 def _by_unit(sbp, units, abstract):

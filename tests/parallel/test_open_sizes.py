@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Parameter, Symbol, Tensor, nn, ops
-from mindlite.common.dim import evaluate
+from mindlite import Parameter, Symbol, Tensor, nn, ops, parallel
+from mindlite.common.dim import evaluate, symbols_of
 from mindlite.common.errors import ShapeError
 from mindlite.common.ranks import engine, even_sizes
 from mindlite.common.sbp import Split
 from mindlite.communication import SimWorld
 from mindlite.parallel import Layout
+from mindlite.parallel.partition import Machine
 
 WIDTH, WORDS, COUNT = 8, 11, 20
 
@@ -212,6 +213,18 @@ def test_sharded_tensors_of_any_size_share_a_program(declared):
             np.testing.assert_allclose(y, whole.asnumpy(), rtol=1e-4, atol=1e-5)
             assert (shape, part, placement) == ((n, 4), ((n + 1 - rank) // 2, 4), "(S0)")
             assert sent == said == {"all_reduce": [1, 4]}
+
+
+def test_a_plan_of_any_size_gives_bytes_as_functions_of_it():
+    """Before anything runs. The rows of x are in parts, and gathered for singular values."""
+    def run():
+        layout = Layout((2,), ("dp",))
+        sharded = ms.shard(lambda x: ops.svd(ops.tanh(x), compute_uv=False), (layout("dp", "None"),))
+        rows = Tensor(shape=[None, 64], dtype=ms.float32)
+        found = parallel.plan(sharded, layout, rows, machine=Machine(message=0.0, point=1e-6))
+        (symbol,), = [symbols_of(nbytes) for _, nbytes in found.sent.values()]
+        return [{name: evaluate(nbytes, {symbol: rows}) for name, (_, nbytes) in found.sent.items()} for rows in (8, 81)]
+    assert SimWorld(2).run(run) == [[{"all_gather": 8 * 64 * 4 // 2}, {"all_gather": 81 * 64 * 4 // 2}]] * 2
 
 
 def test_results_of_a_size_that_data_decides_are_whole():
