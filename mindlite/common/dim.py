@@ -553,6 +553,14 @@ def product(sizes: Any) -> Size:
     return _multiplied_out(total) if isinstance(total, Dim) else total
 
 
+def order_of(value: Size) -> tuple:
+    """A key that orders ints and Dims alike in all processes that have made their Symbols in one order: names play no part."""
+    def key(atom: Operation | Symbol) -> tuple:
+        return (0, atom.number) if isinstance(atom, Symbol) else (1, atom.op, order_of(atom.a), order_of(atom.b))
+    return tuple(sorted([(c, tuple(sorted([(key(atom), power) for atom, power in monomial])))
+                         for monomial, c in _terms(value).items()]))
+
+
 def total(sizes: Any) -> Size:
     """The sum of ints and Dims, in which the parts of a size are the size: (n + 2) // 3 + (n + 1) // 3 + n // 3  ->  n
 

@@ -6,8 +6,7 @@
 """
 from __future__ import annotations
 
-from typing import Any
-
+from .dim import Size, order_of
 from .records import dataclass
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -21,7 +20,12 @@ class Split:
            [b, s, h] that became an axis of b * s are split by s
     """
     axis: int
-    unit: Any = 1
+    unit: Size = 1
+
+    @property
+    def order(self) -> tuple:
+        """Its place among SBPs, the same in all processes."""
+        return "S", self.axis, order_of(self.unit)
 
     def __str__(self) -> str:
         return f"S{self.axis}" if self.unit == 1 else f"S{self.axis} by {self.unit}"
@@ -30,6 +34,7 @@ class Split:
 @dataclass(frozen=True)
 class Broadcast:
     """Each device has the whole tensor."""
+    order = ("B",)
 
     def __str__(self) -> str:
         return "B"
@@ -39,6 +44,11 @@ class Broadcast:
 class Partial:
     """Each device has a tensor of the full shape; folded elementwise by `reduction` they give the tensor."""
     reduction: str = "sum"
+
+    @property
+    def order(self) -> tuple:
+        """Its place among SBPs."""
+        return "P", self.reduction
 
     def __str__(self) -> str:
         return "P" if self.reduction == "sum" else f"P({self.reduction})"

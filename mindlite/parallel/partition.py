@@ -317,7 +317,7 @@ class Units:
 
     def __init__(self, nodes, count):
         self.of: dict = {}
-        joined = {pair for node in nodes if node.fn is reshape for pair in self.pairs(node, count)}
+        joined = dict.fromkeys(pair for node in nodes if node.fn is reshape for pair in self.pairs(node, count))
         for _ in joined:                                     # what was joined is joined again
             for small, large, unit in joined:
                 self.of[large] = tuple(dict.fromkeys([*self.of.get(large, ()), *[
@@ -535,7 +535,8 @@ def _travels(sbps):
 def _sets(readers, own, whole):
     """The sets of SBPs in which a value may be there for its readers: one or two of those that are wanted, since whoever has the
     whole has all its parts. [] where these are too many."""
-    wants = sorted({want for per_option in (*readers.values(), own or ()) for wants in per_option for want in wants}, key=str)
+    wants = sorted({want for per_option in (*readers.values(), own or ()) for wants in per_option for want in wants},
+                   key=lambda sbps: [sbp.order for sbp in sbps])
     of_whole = {want for want in wants if want == whole or not _has_addends(want)} if whole in wants else frozenset()
     found = [frozenset({want}) for want in wants if want != whole]
     found += [frozenset(pair) for pair in itertools.combinations([want for want in wants if want != whole], 2)]

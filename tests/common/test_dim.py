@@ -4,7 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mindlite.common.dim import (Dim, Symbol, bounds, coefficient, compare, dim_max, dim_min, evaluate, floordiv,
-                                 is_dim, lone_symbol, mod, product, substitute, symbols_of, total)
+                                 is_dim, lone_symbol, mod, order_of, product, substitute, symbols_of, total)
 from mindlite.common.ranks import even_sizes
 
 N, M, K = Symbol("N", 0), Symbol("M", 1), Symbol("K", 2, 9)
@@ -256,3 +256,13 @@ def test_the_parts_of_a_size_add_up_to_it():
     assert total([(n + 1) // 2, (n + 1) // 2]) == 2 * ((n + 1) // 2)
     for size in range(9):
         assert even_sizes(size, 3) == tuple([evaluate(part, {next(iter(symbols_of(n))): size}) for part in even_sizes(n, 3)])
+
+
+def test_the_order_of_sizes_is_that_of_their_symbols_and_not_of_names():
+    """Ranks have Symbols of other numbers and names, and are to order what they read alike."""
+    def ordered(names):
+        a, b = [Symbol(name).dim for name in names]
+        sizes = {"b": b, "3": 3, "a b": a * b, "a": a, "(a + 1) // 2": (a + 1) // 2, "2 a": 2 * a, "1": 1}
+        return sorted(sizes, key=lambda name: order_of(sizes[name]))
+    assert ordered(("s9", "s10")) == ordered(("s10", "s9")) == ordered(("x", "b"))
+    assert ordered(("s9", "s10")).index("a") < ordered(("s9", "s10")).index("b")
