@@ -56,12 +56,12 @@ def _dim(self):
 
 
 def _stride(self, dim=None):
-    """How many elements the next one along an axis is away: a tuple, or an int for the one axis `dim`.
+    """How many elements the next one along an axis is away: a list, or an int for the one axis `dim`.
 
     dim    : int or None
     raises : ValueRangeError for an axis outside
     """
-    steps = tuple(product(self.shape[i + 1:]) for i in range(self.ndim))
+    steps = [product(self.shape[i + 1:]) for i in range(self.ndim)]
     return steps if dim is None else steps[normal_axis("stride", dim, self.ndim)]
 
 

@@ -2,7 +2,9 @@
 
 A row is named by its first cell, without backticks. A row without a check, and a check without a row, are errors.
 """
+import contextlib
 import inspect
+import io
 import pathlib
 import warnings
 
@@ -51,6 +53,35 @@ def refused(error, call, *words):
 
 
 # -- numbers
+
+@difference("ops.Median(global_median=True)")
+def place_of_the_median():
+    value, place = ops.Median(global_median=True)(Tensor([[1, 7, 6], [5, 1, 3], [9, 17, 1]]))
+    assert int(value) == 5 and int(place) == 3
+
+
+@difference("ops.max, ops.min, argmax, argmin, Tensor.max, Tensor.min with axis=None, keepdims=True")
+def axes_of_all_elements():
+    x = Tensor([[1, 5], [9, -7]])
+    for value in (*ops.max(x, None, True), *ops.min(x, None, True), ops.argmax(x, None, True), ops.argmin(x, None, True),
+                  x.max(None, True), x.min(None, True)):
+        assert value.shape == (1, 1)
+    assert x.argmax_with_value(None, True)[0].shape == ()
+
+
+@difference("an optimiser's operator (ApplyAdagradV2) of float64 variables and a float32 rate")
+def wide_variables():
+    variable, sums = (Parameter(Tensor(np.array([value])), name=str(value)) for value in (0.4472826, 0.4472827))
+    P.ApplyAdagradV2(0.0)(variable, sums, Tensor(3.0, ms.float32), Tensor([6.0], ms.float16))
+    np.testing.assert_allclose(variable.asnumpy(), 0.4472826 - 18 / np.sqrt(36.4472827), rtol=1e-14)
+
+
+@difference("ops.LSTM with more weights than it needs")
+def weights_that_nobody_reads():
+    x, state = Tensor(np.ones((5, 2, 10), np.float32)), Tensor(np.ones((1, 2, 2), np.float32))
+    with pytest.raises(ValueError, match="w has 104 elements"):
+        P.LSTM(10, 2, 1, True, False, 0.0)(x, state, state, Tensor(np.ones((112, 1, 1), np.float32)))
+
 
 @difference("ops.mean, Tensor.mean of integers")
 def mean_of_integers():
@@ -329,9 +360,19 @@ def an_initial_value_that_is_none():
         assert values.tolist() == [[2]] and places.tolist() == [[0]]
 
 
-@difference("Tensor.stride()")
-def stride():
-    assert Tensor(np.zeros((2, 3))).stride() == (3, 1)
+@difference("Tensor.is_contiguous() of a transpose")
+def contiguous():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = ops.transpose(x, (1, 0))
+    assert y.is_contiguous() and y.stride() == [2, 1]
+
+
+@difference("ops.Print, ops.print_, print in graphs")
+def printed():
+    for way in (lambda f: f, lambda f: ml.jit(f, fullgraph=True)):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            way(lambda x: ops.print_("x:", x))(Tensor([1.0, 2.0]))
+        assert out.getvalue() == "x: [1. 2.]\n"
 
 
 @difference("repr of Tensors, dtypes, sparse tensors")

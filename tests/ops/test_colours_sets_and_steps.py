@@ -434,3 +434,26 @@ def test_a_deviation_is_not_negative(draw):
 def test_the_last_argument_of_batch_normalisation_of_volumes_is_the_dtype():
     net = mindlite.nn.BatchNorm3d(2, 1e-5, 0.9, True, "ones", "zeros", "zeros", "ones", None, mindlite.float16)
     assert net.bn2d.gamma.dtype == mindlite.float16
+
+
+# ---------------------------------------------------------------- tuples and lists
+
+def test_tuples_of_tensors_are_joined_cut_stacked_and_made_of_tensors(run):
+    def parts(x):
+        first, second = P.SequenceUnstack(axis=0)(x)
+        both = P.SequenceAdd()((first,), (second, x))
+        return (P.SequenceStack(axis=1)(both[:2]), P.SequenceZerosLike()(both)[2], P.SequenceSlice()(both, 0, 3, 2)[1],
+                P.TupleToTensor()((1, 2), mindlite.float32), P.TensorToList()(Tensor([4, 5])), P.TensorToScalar()(Tensor(3)))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    stacked, zeros, cut, made, numbers, number = run(parts, Tensor(x))
+    np.testing.assert_array_equal(stacked.asnumpy(), x.T)
+    assert not zeros.asnumpy().any() and cut.shape == (2, 3) and made.asnumpy().tolist() == [1, 2]
+    assert numbers == [4, 5] and number == 3
+
+
+def test_a_slice_is_copied_into_a_tensor_and_lengths_are_cut():
+    x = np.zeros((4, 3), np.float32)
+    got = P.TensorCopySlices()(Tensor(x), Tensor(np.ones((2, 3), np.float32)), (1,), (3,), (1,))
+    assert got.asnumpy()[1:3].all() and not got.asnumpy()[[0, 3]].any()
+    y = P.ClipByNorm(axis=1)(Tensor([[3.0, 4.0], [0.3, 0.4]]), Tensor([1.0]))
+    np.testing.assert_allclose(y.asnumpy(), [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)

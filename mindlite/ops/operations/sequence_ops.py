@@ -1,13 +1,14 @@
-"""Operators over sequences of tokens, and over boxes of pictures, as classes."""
+"""Operators over sequences of tokens, over boxes of pictures, and on tuples and lists, as classes."""
+from ...common import dtype as dt
 from ...common.dim import Dim
 from ...common.errors import ArgumentError, Refusal
-from .. import crop_and_resize, equal, logical_and, where
+from .. import cast, crop_and_resize, equal, logical_and, stack, unstack, where, zeros_like
 from ..basic import reshape
 from ..creation import arange
 from ..define import as_operand
 from ..reduction import any
 from ..scalar import tensor_to_scalar
-from .define import operation
+from .define import operation, table
 
 LEAST = -3.4028235e38                           # the most negative float32
 
@@ -55,3 +56,35 @@ def TensorToTuple(input_x):
 def ConvertToDynamic(input, *, is_dynamic_rank=False):
     """`input`; what reads it need not know its sizes when it is compiled. Here sizes that are known stay so."""
     return as_operand(input)
+
+
+# ---------------------------------------------------------------- tuples and lists: what Python has for them
+
+@operation
+def SequenceStack(sequence, *, axis=0):
+    """The tensors of a tuple or list along a new axis: `ops.stack`."""
+    return stack(sequence, axis)
+
+
+@operation
+def SequenceUnstack(x, *, axis=0):
+    """The slices of x along an axis, a tuple: `ops.unstack`."""
+    return unstack(x, axis)
+
+
+def _zeros_of(sequence):
+    if isinstance(sequence, (tuple, list)):
+        return type(sequence)([_zeros_of(item) for item in sequence])
+    return zeros_like(sequence) if hasattr(sequence, "shape") else sequence * 0
+
+
+def _tensor_of(sequence, dtype=None):
+    made = as_operand(sequence)
+    return made if dtype is None else cast(made, dtype=dt.dtype(dtype))
+
+
+globals().update(table({
+    "SequenceAdd": lambda first, second: first + second,
+    "SequenceSlice": lambda sequence, start, stop, step: sequence[start:stop:step], "SequenceZerosLike": _zeros_of,
+    "TupleToTensor": _tensor_of, "ListToTensor": _tensor_of, "TensorToList": lambda x: list(TensorToTuple.function(x)),
+    "TensorToScalar": lambda x: tensor_to_scalar(as_operand(x))}))
