@@ -550,3 +550,39 @@ def test_pil_images_are_rotated_by_pillow_and_fill_values_fit_the_channels():
     assert vision.Normalize([1.0], [2.0])(IMAGE[..., 0]).shape == IMAGE.shape[:2]
     with pytest.raises(RuntimeError, match="AdjustGamma: Expecting"):
         vision.AdjustGamma(2.0)(IMAGE.astype(np.int32))
+
+
+COLOURS = [                              # what MindSpore 2.10 gives
+    (lambda: vision.AdjustHue(0.2),
+     [[[52, 0, 74], [163, 111, 185], [214, 222, 8], [134, 82, 156]],
+      [[16, 230, 97], [105, 53, 127], [216, 164, 238], [76, 24, 98]]]),
+    (lambda: vision.AdjustHue(-0.35),
+     [[[44, 74, 0], [155, 185, 111], [8, 58, 222], [126, 156, 82]],
+      [[230, 16, 207], [96, 127, 53], [208, 238, 164], [67, 98, 24]]]),
+    (lambda: vision.AdjustBrightness(0.3),
+     [[[0, 11, 22], [33, 44, 56], [67, 2, 14], [25, 36, 47]],
+      [[58, 69, 5], [16, 27, 38], [49, 60, 71], [7, 18, 29]]]),
+    (lambda: vision.AdjustContrast(1.7),
+     [[[0, 0, 48], [111, 174, 237], [255, 0, 0], [62, 125, 188]],
+      [[250, 255, 0], [12, 75, 138], [201, 255, 255], [0, 26, 89]]]),
+    (lambda: vision.AdjustSaturation(0.3),
+     [[[21, 32, 43], [132, 143, 154], [120, 56, 67], [103, 114, 125]],
+      [[194, 206, 141], [74, 85, 96], [185, 196, 207], [45, 56, 67]]]),
+    (lambda: vision.AdjustSaturation(1.7),
+     [[[0, 42, 105], [90, 153, 216], [255, 0, 23], [61, 124, 187]],
+      [[192, 254, 0], [32, 95, 158], [143, 206, 255], [3, 66, 129]]]),
+]
+
+
+@pytest.mark.parametrize("operation, expected", COLOURS)
+def test_colours_of_arrays_are_mindspore_s(operation, expected):
+    image = (np.arange(24).reshape(2, 4, 3) * 37 % 251).astype(np.uint8)
+    found = operation()(image).astype(int)
+    assert abs(found - expected).max() <= (1 if isinstance(operation(), vision.AdjustHue) else 0)
+
+
+def test_random_sharpness_of_pil_is_pillow_s_and_random_equalize_is_opencv_s():
+    pil = Image.fromarray(IMAGE)
+    assert np.array_equal(vision.RandomSharpness((1.6, 1.6))(pil), ImageEnhance.Sharpness(pil).enhance(1.6))
+    assert np.array_equal(vision.RandomEqualize(1.0)(pil), vision.Equalize()(IMAGE))
+    assert np.array_equal(vision.RandomColorAdjust()(pil), pil.convert("HSV").convert("RGB"))

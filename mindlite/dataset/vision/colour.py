@@ -10,8 +10,9 @@ from PIL import Image, ImageEnhance, ImageOps
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.lazy import LazyModule
 from .. import draws
-from ..operation import (FLOAT_MAX, DataError, as_pil, either, flag, image_array, image_operation, items, joins, kind_of, number,
+from ..operation import (FLOAT_MAX, DataError, either, flag, image_array, image_operation, items, joins, kind_of, number,
                          operation, optional, probability, unnamed, whole, within)
+from .hsv import from_hsv, to_hsv
 from .kinds import ConvertMode
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
@@ -61,7 +62,8 @@ def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
     """factor * image + (1 - factor) * other"""
     if factor == 1:
         return image.copy()
-    return as_bytes(image.astype(np.float64) * factor + np.asarray(other, np.float64) * (1 - factor), image)
+    kind: Any = np.float64 if image.dtype == np.float64 else np.float32  # OpenCV's, which decides how halves are rounded
+    return as_bytes(image.astype(kind) * kind(factor) + np.asarray(other, kind) * (kind(1) - kind(factor)), image)
 
 
 def enhanced(enhance: Any, by_array: Any, coloured: bool = True) -> Any:
@@ -98,15 +100,15 @@ def AdjustSaturation(image, /, saturation_factor):
 
 
 def hue_turned(image: Any, factor: float) -> Any:
-    """The hue moved by `factor` of a full turn."""
-    if not factor or isinstance(image, Image.Image) and image.mode in ("L", "1", "I", "F"):      # grey has no hue
+    """The hue moved by `factor` of a full turn: of a PIL image by Pillow, of an array as OpenCV does it."""
+    if not isinstance(image, Image.Image):
+        hue, saturated, value = to_hsv(of_bytes(colours(image_array(image, "AdjustHue"), "AdjustHue"), "AdjustHue"))
+        return from_hsv((hue + int(factor * 255)) % 256, saturated, value)
+    if image.mode in ("L", "1", "I", "F"):                   # grey has no hue
         return image
-    pil = image if isinstance(image, Image.Image) else as_pil(of_bytes(colours(image_array(image, "AdjustHue"), "AdjustHue"),
-                                                                       "AdjustHue"))
-    hsv = np.array(pil.convert("HSV"))
+    hsv = np.array(image.convert("HSV"))
     hsv[..., 0] = (hsv[..., 0].astype(np.int32) + int(factor * 255)) % 256
-    turned = Image.fromarray(hsv, "HSV").convert("RGB")
-    return turned if isinstance(image, Image.Image) else np.array(turned)
+    return Image.fromarray(hsv, "HSV").convert("RGB")
 
 
 @operation(hue_factor=number(-0.5, 0.5))
@@ -169,11 +171,11 @@ def RandomColorAdjust(image, /, brightness=(1, 1), contrast=(1, 1), saturation=(
     if isinstance(image, np.ndarray) and colours(image, "RandomColorAdjust").dtype not in (np.uint8, np.uint16, np.float32):
         raise DataError("RandomColorAdjust: the data type of image tensor does not match the requirement of operator. Expecting "
                         f"tensor in type of (uint8, uint16, float32). But got type {image.dtype}.")
-    numbers = draws.generator()
+    numbers, pil = draws.generator(), isinstance(image, Image.Image)
     steps = [(_BRIGHTNESS, brightness), (_CONTRAST, contrast), (_SATURATION, saturation), (_HUE, hue)]
     for k in numbers.permutation(4):
         step, (low, high) = steps[k]
-        if (low, high) != ((0, 0) if step is _HUE else (1, 1)):
+        if pil or (low, high) != ((0, 0) if step is _HUE else (1, 1)):       # Pillow's way to hues and back changes pixels
             image = step(image, numbers.uniform(low, high))
     return image
 
@@ -216,10 +218,13 @@ def RandomColor(image, /, degrees=(0.1, 1.9)):
     return saturation(image, draws.generator().uniform(*degrees), "RandomColor")
 
 
-@image_operation(degrees=strengths, random=True)
+@operation(degrees=strengths, random=True)
 def RandomSharpness(image, /, degrees=(0.1, 1.9)):
-    """AdjustSharpness by a factor drawn from `degrees`."""
-    return sharpened(image, draws.generator().uniform(*degrees))
+    """AdjustSharpness by a factor drawn from `degrees`; of a PIL image Pillow's."""
+    factor = draws.generator().uniform(*degrees)
+    if isinstance(image, Image.Image):
+        return ImageEnhance.Sharpness(image).enhance(factor)
+    return sharpened(image_array(image, "RandomSharpness"), factor)
 
 
 @image_operation(degree=number(0), prob=probability, random=True, pil=False)
@@ -351,7 +356,8 @@ def equalised(image: Any) -> Any:
 @operation(prob=probability, random=True)
 def RandomEqualize(image, /, prob=0.5):
     """Equalize with probability `prob`."""
-    return image_array(equalised(image) if draws.generator().random() < prob else image, "RandomEqualize")
+    array = image_array(image, "RandomEqualize")
+    return equalised(array) if draws.generator().random() < prob else array
 
 
 def contrasted(image: Any, cutoff: float, ignore: Any) -> Any:
