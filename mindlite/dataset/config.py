@@ -132,6 +132,11 @@ def get_num_parallel_workers() -> int:
     return settings.num_parallel_workers
 
 
+def error_mode() -> ErrorSamplesMode:
+    """What happens to a bad sample: in debug mode it is always an error."""
+    return ErrorSamplesMode.RETURN if settings.debug_mode else settings.error_samples_mode
+
+
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     """What happens to a sample that cannot be read or transformed. raises : ArgumentError"""
     if not isinstance(error_samples_mode, ErrorSamplesMode):

@@ -229,7 +229,7 @@ class Dataset(Node):
         """How many rows a pass has. Where only a pass can tell, one is made."""
         if self._size is None:
             size = self.size()
-            self._size = sum(1 for _ in all_rows(self)) if size is None else size
+            self._size = sum(1 for _ in all_rows(self, asked=True)) if size is None else size
         return self._size
 
     def get_col_names(self) -> list[str]:
@@ -239,7 +239,7 @@ class Dataset(Node):
     def first_row(self) -> Row:
         """The first row of the first pass."""
         if self._first is None:
-            rows: Any = all_rows(self)
+            rows: Any = all_rows(self, asked=True)
             found = next(rows, None)
             rows.close()
             if found is None:
@@ -253,7 +253,7 @@ class Dataset(Node):
             raise ArgumentError(f"Argument estimate with value {estimate} is not of type [<class 'bool'>].")
         shapes: list[list[int | None]] = [_shape_of(value) for value in self.first_row()]
         if estimate:
-            for row in all_rows(self):
+            for row in all_rows(self, asked=True):
                 for shape, value in zip(shapes, row):
                     for axis, n in enumerate(_shape_of(value)):
                         if shape[axis] != n:
@@ -342,10 +342,10 @@ def make(kind: str, *arguments: Any) -> Dataset:
     return Dataset.kinds[kind](*arguments)
 
 
-def all_rows(dataset: Dataset) -> Iterator[Row]:
-    """The rows of one pass, computed here, without workers."""
+def all_rows(dataset: Dataset, asked: bool = False) -> Iterator[Row]:
+    """The rows of one pass, computed here, without workers. asked : what asks for sizes and shapes calls no callbacks"""
     run = Run(dataset)
-    run.started = True
+    run.started, run.quiet = True, asked
     yield from run.rows(dataset, 0)
     run.end_epoch()
 

@@ -120,7 +120,7 @@ class Run:
              makes that batch takes it and leaves np.empty: rows below may be kept by functions of the user's
     judged : the nodes above which bad samples must be gone already, because what follows counts or groups rows
     epoch  : the epoch of the iterator. A node may be passed over several times in it, below a repeat: `walk` counts passes
-    calls  : {number of a map: what calls its callbacks}
+    calls  : {number of a map: what calls its callbacks};  quiet : True if they are not called
     """
 
     def __init__(self, root: Node) -> None:
@@ -137,7 +137,7 @@ class Run:
         self.skipped = self.epoch = 0
         self.calls: dict[int, CallbackCalls] = {}
         self._streams: dict[int, int] = {}
-        self.started = False
+        self.started = self.quiet = False
         self.closed = threading.Event()
 
     def stream(self, node: Node) -> int:
@@ -195,14 +195,14 @@ class Run:
 
     def judge(self, node: Node, described: Iterator) -> Iterator:
         """What a node walks over: its descriptions, or its good rows where bad ones are left out or replaced."""
-        if config.settings.error_samples_mode == config.ErrorSamplesMode.RETURN or id(node) not in self.judged:
+        if config.error_mode() == config.ErrorSamplesMode.RETURN or id(node) not in self.judged:
             return described
         return self.computed(described, node.stays_home())
 
     def computed(self, described: Iterator, here: bool = False) -> Iterator[Row]:
         """The rows that are described, in order; bad ones are left out or replaced by good ones, as the settings say."""
         found = self._here(described) if here or self.pool is None else self.pool.stream(described)
-        if config.settings.error_samples_mode == config.ErrorSamplesMode.REPLACE:
+        if config.error_mode() == config.ErrorSamplesMode.REPLACE:
             yield from self._replaced(found)
             return
         for row in found:
@@ -320,7 +320,7 @@ class Run:
         if rest:
             text += "\n" + rest
         location = where or node.made_at
-        if config.settings.error_samples_mode == config.ErrorSamplesMode.RETURN:
+        if config.error_mode() == config.ErrorSamplesMode.RETURN:
             return PipelineError(text, location=location)
         return BadSample(f"{first} ({place})")
 

@@ -71,7 +71,7 @@ class MapDataset(Dataset):
     def walk(self, run: Run, epoch: int) -> Iterator:
         number = run.numbers[id(self)]
         described = ((number, (epoch, index, below)) for index, below in enumerate(self.child.walk(run, epoch)))
-        if self.callbacks:
+        if self.callbacks and not run.quiet:
             return self._with_callbacks(run, described)
         return run.judge(self, described)
 

@@ -497,6 +497,24 @@ def test_callbacks_are_called_around_epochs_and_steps():
                      "epoch 2", "step 1/6", "step 3/8", "step 5/10", "end"], "passes below a repeat belong to one epoch"
 
 
+def test_who_asks_for_shapes_and_sizes_calls_no_callback():
+    class Notes(ds.DSCallback):
+        def ds_begin(self, context):
+            raise AssertionError("called")
+    dataset = squares(3).map(lambda a: a, callbacks=Notes()).filter(lambda a, b: True)
+    assert dataset.output_shapes() == dataset.output_shapes(estimate=True) == [[1], []] and dataset.get_dataset_size() == 3
+    assert len(dataset.output_types()) == 2
+
+
+def test_bad_samples_are_errors_in_debug_mode():
+    def fails(a):
+        raise ValueError("odd")
+    ds.config.set_error_samples_mode(ds.ErrorSamplesMode.SKIP)
+    ds.config.set_debug_mode(True)
+    with pytest.raises(RuntimeError, match="odd"):
+        rows(squares().map(fails))
+
+
 def test_a_waiting_callback_waits_for_the_training_step_of_the_rows_before():
     class Notes(ds.WaitedDSCallback):
         def sync_step_begin(self, train_run_context, ds_run_context):

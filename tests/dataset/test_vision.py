@@ -548,6 +548,10 @@ def test_pil_images_are_rotated_by_pillow_and_fill_values_fit_the_channels():
     assert grey.shape == IMAGE[..., :1].shape and grey[0, 0, 0] == 7
     assert vision.Rotate(45, fill_value=(7, 8, 9))(IMAGE.astype(np.float32))[0, 0].tolist() == [7, 8, 9]
     assert vision.Normalize([1.0], [2.0])(IMAGE[..., 0]).shape == IMAGE.shape[:2]
+    with pytest.raises(RuntimeError, match="box size is too large"):
+        vision.CutOut(100)(IMAGE)
+    with pytest.raises(RuntimeError, match="GetImageNumChannels: .* at least two"):
+        vision.get_image_num_channels(np.ones(3))
     with pytest.raises(RuntimeError, match="AdjustGamma: Expecting"):
         vision.AdjustGamma(2.0)(IMAGE.astype(np.int32))
 

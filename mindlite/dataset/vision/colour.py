@@ -639,9 +639,11 @@ def GaussianBlur(image, /, kernel_size, sigma=None):
 
 @image_operation(length=whole(1), num_patches=whole(1), is_hwc=flag, random=True, pil=False)
 def CutOut(image, /, length, num_patches=1, is_hwc=True):
-    """Squares of side `length` around random points set to 0 (DeVries and Taylor 2017)."""
+    """Squares of side `length` around random points set to 0 (DeVries and Taylor 2017). raises : DataError for a larger one"""
     out, numbers = image.copy(), draws.generator()
     view = out if is_hwc else np.moveaxis(out, 0, -1)
+    if length > min(view.shape[:2]):
+        raise DataError("CutOut: box size is too large for image erase", note=f"{length}, of an image of {view.shape[:2]}")
     for _ in range(num_patches):
         y, x = int(numbers.integers(view.shape[0])), int(numbers.integers(view.shape[1]))
         view[max(0, y - length // 2):y + (length + 1) // 2, max(0, x - length // 2):x + (length + 1) // 2] = 0

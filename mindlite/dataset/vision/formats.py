@@ -223,7 +223,9 @@ def get_image_num_channels(image: Any) -> int:
         return len(image.getbands())
     if not isinstance(image, np.ndarray):
         raise ArgumentError(f"Input image is not of type {np.ndarray} or {Image.Image}, but got: {type(image)}.")
-    get_image_size(image)
+    if image.ndim < 2:
+        raise DataError("GetImageNumChannels: invalid parameter, image should have at least two dimensions, but got: "
+                        f"{image.ndim}")
     return 1 if image.ndim == 2 else image.shape[-1]
 
 
