@@ -471,8 +471,8 @@ def choose(graph, mesh, machine, ends=Ends()):
 
     def price(have, wants, abstract):
         """Of boxing for all who want it, as the first rank of the mesh pays it: all ranks choose alike."""
-        total = 0.0
-        for want in {wholes} | {want for want in wants if _has_addends(want)} if wholes in wants else wants:
+        total, wanted = 0.0, {wholes} | {want for want in wants if _has_addends(want)} if wholes in wants else wants
+        for want in sorted(wanted, key=_order):              # sums of floats depend on their order, and sets have none
             key = have, want, abstract
             if have != want and key not in known:
                 path = steps(Placement(mesh, have), Placement(mesh, want), abstract.shape, abstract.dtype.itemsize, first)
@@ -535,13 +535,17 @@ def _travels(sbps):
 def _sets(readers, own, whole):
     """The sets of SBPs in which a value may be there for its readers: one or two of those that are wanted, since whoever has the
     whole has all its parts. [] where these are too many."""
-    wants = sorted({want for per_option in (*readers.values(), own or ()) for wants in per_option for want in wants},
-                   key=lambda sbps: [sbp.order for sbp in sbps])
+    wants = sorted({want for per_option in (*readers.values(), own or ()) for wants in per_option for want in wants}, key=_order)
     of_whole = {want for want in wants if want == whole or not _has_addends(want)} if whole in wants else frozenset()
     found = [frozenset({want}) for want in wants if want != whole]
     found += [frozenset(pair) for pair in itertools.combinations([want for want in wants if want != whole], 2)]
     found += [frozenset(of_whole | {want}) for want in wants if want == whole or _has_addends(want)] if of_whole else []
     return found if len(found) <= SETS else []
+
+
+def _order(sbps):
+    """The place of a value's SBPs among others, the same on all ranks."""
+    return [sbp.order for sbp in sbps]
 
 
 def _has_addends(sbps):
