@@ -39,10 +39,12 @@ class Costs:
 
     def learn(self, nodes, seconds):
         """A graph has taken so long: the geometric mean with what was known, which one that is far off does not move much."""
+        taken = seconds / (self.of_a_graph + self.of_a_node * nodes)
+        if taken < 0.1:                                      # another one of open sizes served it
+            return
         if self.scale is None:
             self.scale = 1.0
         else:
-            taken = seconds / (self.of_a_graph + self.of_a_node * nodes)
             self.scale = min(self.most, max(0.5, math.sqrt(self.scale * taken)))
 
 

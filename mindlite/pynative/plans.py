@@ -20,18 +20,23 @@ import numpy as np
 from ..backend import python_entry
 from ..common import dtype as dt
 from ..common.config import config
+from ..common.dim import UnknownSizeError, lone_symbol
+from ..common.errors import InternalError, MindliteError
 from ..common.locks import new_lock
 from ..common.storage import elsewhere
 from ..common.tensor import Parameter, Tensor, lies_elsewhere
 from ..common.threads import here
 from ..compile.known_call import KnownCall
 from ..compile.short_plan import MAX_ARRAYS, ShortPlan
+from ..mindir.constraints import collecting
 from ..mindir.primitive import current_interpreter
 from ..ops.views import WRITE_BACK
 from . import native, sharded
 from .beside import compile_beside, costs
 from .interpreter import interpreter, wrap
 from .kernels import Compiled, OwnKernel, is_checked, single_node
+from .operation import Opening, made_for
+from .sizes import symbols_in
 from .tape import paused
 from .views import link, view_maker
 
@@ -346,9 +351,26 @@ def has_kernel(operation, args):
 
 
 def compiled_of(operation):
-    """An operator as a Compiled graph."""
+    """An operator as a Compiled graph; one of open sizes from the second signature on that differs in sizes only."""
     compute = operation.compute
-    return compute.compiled if isinstance(compute, OwnKernel) and compute.compiled else Compiled(single_node(operation))
+    if isinstance(compute, OwnKernel) and compute.compiled:
+        return compute.compiled
+    key, sizes = operation.family()
+    made, _ = made_for(("kernel", key), sizes, lambda pattern: open_kernel(operation, pattern))
+    return Compiled(single_node(operation)) if made is None else made
+
+
+def open_kernel(operation, pattern):
+    """An operator as a Compiled graph of the sizes of a pattern; None where its rules, or its operands, do not say them."""
+    try:
+        with collecting() as assumed:
+            opened = operation.opened(Opening(iter(pattern)))
+    except InternalError:
+        raise
+    except (MindliteError, UnknownSizeError):
+        return None
+    shown = {lone_symbol(size) for a in opened.abstracts for size in getattr(a, "shape", ())}
+    return None if assumed or not set(symbols_in(pattern)) <= shown else Compiled(single_node(opened))
 
 
 def kernel_of(operation, compiled, args):
@@ -366,7 +388,8 @@ class OperatorKernel:
     def __init__(self, operation, compiled, args):
         self.state, self.compiled = here.state, compiled
         self.known = KnownCall(compiled.plan, [
-            (python_entry.TENSOR, type(a), a.host_array.dtype, a.host_array.shape, None) for a in args], ())
+            (python_entry.TENSOR, type(a), a.host_array.dtype, a.host_array.shape, None) for a in args],
+            compiled.plan.sizes([a.host_array for a in args]) if compiled.plan.symbols else ())
         order = tuple(self.known.order)
         self.plan = ShortPlan(self.known, order if operation.several else order[0], (), None, False)
         self.plan.on_failure(self.fail)

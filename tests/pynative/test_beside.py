@@ -130,6 +130,7 @@ def test_what_compiling_takes_is_learned_and_an_exception_moves_it_little():
         costs.learn(4, usual)
     assert costs.of(4) == pytest.approx(usual, rel=0.02)
     costs.learn(1, 1e3)
+    costs.learn(1, 1e-6)                                     # it was there already
     assert costs.scale == costs.most
 
 
@@ -155,6 +156,22 @@ def test_an_operator_that_is_called_often_gets_its_kernel_from_the_thread(in_the
     for _ in range(5):
         np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), wanted, rtol=1e-5)
     assert in_the_thread and threading.get_ident() not in in_the_thread
+
+
+@pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
+def test_signatures_that_differ_in_sizes_share_a_kernel_of_open_sizes(in_the_thread, monkeypatch):
+    monkeypatch.setattr(operation, "_families", operation.Recent())
+    softmax, made = PRIMITIVES["softmax"], []
+    for rows in (5, 8, 2, 31, 17):
+        x = tensor(rows, 59)
+        wanted = np.exp(x.asnumpy()) / np.exp(x.asnumpy()).sum(-1, keepdims=True)
+        for _ in range(12):
+            np.testing.assert_allclose(softmax(x, axis=-1).asnumpy(), wanted, rtol=1e-5)
+            beside.compiler.wait()
+        made.append(len(in_the_thread))
+    assert 0 < made[0] < made[1] == made[2] == made[3] == made[4]       # of the first sizes, then of all
+    kernels_made = [p.kernel for p in plans.plans_of(softmax).held.values() if p.kernel is not None]
+    assert {k.known.sizes for k in kernels_made if k.compiled.plan.symbols} >= {(8,), (2,), (31,), (17,)}
 
 
 def test_a_large_operator_runs_by_numpy_until_its_kernel_is_there(in_the_thread, monkeypatch):
