@@ -207,6 +207,36 @@ def test_a_step_with_a_pipeline_is_one_graph(name, stages, inner):
             np.testing.assert_allclose(weights[key], value, rtol=0, atol=1e-6)
 
 
+def test_what_a_pipeline_assigns_is_assigned_once_where_the_step_raises_behind_it():
+    """Weights, the states of the batch norm and the next random number are those of eager mode."""
+    def run(graph):
+        ms.set_seed(3)
+        net, whole, x, labels = network("dropped")
+        ms.set_auto_parallel_context(pipeline_stages=2)
+        for path, stage in zip(LAYERS["dropped"], STAGES["dropped", 2]):
+            net.get_sub_cell(path).pipeline_stage = stage
+        params = list({id(p): p for p in net.trainable_params()}.values())
+        cell = nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), MICRO).set_train()
+        optimizer, gradients = nn.Momentum(params, 0.02, 0.9), ms.value_and_grad(cell, None, params)
+
+        def step(x, labels):
+            loss, grads = gradients(x, labels)
+            optimizer(grads)
+            if loss > 0:
+                raise ValueError("enough")
+            return loss
+        step = ms.jit(step) if graph else step
+        for _ in range(2):
+            with pytest.raises(ValueError, match="enough"):
+                step(x, labels)
+        return [param.asnumpy() for param in net.get_parameters()], ops.rand(3).asnumpy()
+    eager, graph = SimWorld(2).run(run, False), SimWorld(2).run(run, True)
+    for (params, drawn), (wanted, other) in zip(graph, eager, strict=True):
+        np.testing.assert_array_equal(drawn, other)
+        for a, b in zip(params, wanted, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-12)
+
+
 def composed(stages, graph):
     """(losses, Parameters) of four steps in half precision, with a scaled loss and layers that are computed again."""
     ms.set_seed(3)
