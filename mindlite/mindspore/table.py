@@ -182,7 +182,7 @@ _REASONS["it belongs to MindSpore's servers, files or tools"] = tuple("""
     split_dynamic_mindir vlog_print""".split())
 _REASONS["a format of numbers that no library here has"] = ("hifloat8", "qint4x2")
 _REASONS["it is not built yet"] = tuple("""
-    AdamNoUpdateParam AllGatherV BasicLSTMCell DeformableOffsets DepthwiseConv2dNative Dilation2D DimReduce
+    AdamNoUpdateParam AllGatherV BasicLSTMCell DeformableOffsets Dilation2D DimReduce
     ExtractImagePatches FractionalAvgPool FractionalMaxPool FusedAdaFactor FusedAdaFactorWithGlobalNorm
     FusedCastAdamWeightDecay LARSUpdate MatrixLogarithm PyFunc ReduceScatterV Reshard
     SampleDistortedBoundingBoxV2 SparseApplyFtrlV2 flops_collection

@@ -457,3 +457,14 @@ def test_a_slice_is_copied_into_a_tensor_and_lengths_are_cut():
     assert got.asnumpy()[1:3].all() and not got.asnumpy()[[0, 3]].any()
     y = P.ClipByNorm(axis=1)(Tensor([[3.0, 4.0], [0.3, 0.4]]), Tensor([1.0]))
     np.testing.assert_allclose(y.asnumpy(), [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)
+
+
+def test_each_channel_is_convolved_with_a_kernel_of_its_own(run):
+    x, weight = floats(2, 3, 5, 5), floats(1, 3, 2, 2)
+    got = run(P.DepthwiseConv2dNative(1, 2), x, weight).asnumpy()
+    each = [ops.conv2d(x[:, c:c + 1], weight[:, c:c + 1], pad_mode="valid").asnumpy() for c in range(3)]
+    np.testing.assert_allclose(got, np.concatenate(each, 1), rtol=1e-5)
+    with pytest.raises(ValueError, match="channel_multiplier is 1, not 2"):
+        run(P.DepthwiseConv2dNative(2, 2), x, weight)
+    with pytest.raises(TypeError, match="DepthwiseConv2dNative: x is a tensor"):
+        run(P.DepthwiseConv2dNative(1, 2), 5.0, weight)

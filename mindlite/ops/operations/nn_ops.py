@@ -1,6 +1,6 @@
 """Layers, losses and the steps of optimisers as classes."""
 from ...common import dtype as dt
-from ...common.errors import ValueRangeError
+from ...common.errors import ShapeError, ValueRangeError
 from .. import (adagrad_update, adam_update, avg_pool2d, batch_norm, batch_norm_train, batch_to_space_nd, bias_add,
                binary_cross_entropy, binary_cross_entropy_with_logits, cast, celu, conv2d, dense, elu, gelu, glu,
                hardshrink, hardsigmoid, hardswish, kl_div, layer_norm_from_axis, log_softmax, logsigmoid, lrn, max_pool2d,
@@ -10,12 +10,14 @@ from .. import (adagrad_update, adam_update, avg_pool2d, batch_norm, batch_norm_
 from ..logic import not_equal, where
 from ..lookup import gather
 from ..creation import one_hot
+from ..define import check_tensors
 from ..conv3d import conv3d, conv3d_transpose
 from ..indexing import bounded_indices
 from ..nn_conv import convolution_backward_data
 from ..nn_norm import update_moments
 from ..pool3d import avg_pool3d, max_pool3d
 from ..resize import resize
+from ..structure import swapaxes
 from ..windows import padding_of, pair
 from .define import operation, table
 from .writing import written
@@ -100,6 +102,23 @@ def Conv2D(x, weight, *, out_channel, kernel_size, mode=1, pad_mode="valid", pad
     """Convolution of [N, C, H, W] with weight [out_channel, C / group, KH, KW]."""
     _layout("Conv2D", data_format)
     return conv2d(x, weight, None, stride, pad_mode, pad, dilation, group)
+
+
+@operation
+def DepthwiseConv2dNative(x, weight, *, channel_multiplier, kernel_size, mode=3, pad_mode="valid", pad=0, stride=1, dilation=1,
+                          group=1):
+    """Convolution of each channel of [N, C, H, W] with a kernel of its own: weight [1, C, KH, KW].
+
+    raises : ArgumentError for what is no Tensor, ShapeError for other sizes, ValueRangeError for a channel_multiplier but 1
+    """
+    check_tensors("DepthwiseConv2dNative", x=x, weight=weight)
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ShapeError("DepthwiseConv2dNative: x is [N, C, H, W], weight [1, C, KH, KW]",
+                         note=f"{list(x.shape)}, {list(weight.shape)}")
+    if channel_multiplier != 1:
+        raise ValueRangeError(f"DepthwiseConv2dNative: channel_multiplier is 1, not {channel_multiplier}",
+                              hint="Conv2D(out_channel=k * C, group=C) makes k channels of each")
+    return conv2d(x, swapaxes(weight, 0, 1), None, stride, pad_mode, pad, dilation, x.shape[1])
 
 
 @operation
