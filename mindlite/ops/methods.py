@@ -60,7 +60,7 @@ def as_method(name, function):
 SYNONYMS = (
     ("axis", "dim", "dims"),
     ("keepdims", "keepdim", "keep_dims"),
-    ("other", "y", "x", "value", "tensor", "divisor"),
+    ("other", "y", "value", "tensor", "divisor"),
     ("dim0", "axis0"),
     ("dim1", "axis1"),
     ("dim2", "axis2"),
