@@ -68,8 +68,8 @@ class Target(abc.ABC):
     stages_from: int = 1 << 17        # elements of a fold of everything from which on it has two stages
     stage_rows: tuple = (32, 4)       # rows of the first stage: wanted, and at least
     stage_row: int = 4096             # elements of a row of the first stage of a vector
-    # (how many, of how many elements): fewer sums of rows, if they are so long, have two stages too, and so many parts; the same of
-    # columns; a part has least_part elements at least
+    # (how many, of how many elements): fewer sums of rows, if they are so long, have two stages too, and so many parts; the same
+    # of columns; a part has least_part elements at least
     long_sums: tuple = ((0, 0), (0, 0))
     least_part: int = 256
     launched_together: int = 32       # kernels that have nothing to do with one another and are one launch, at most; 1: none are

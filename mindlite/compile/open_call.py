@@ -212,10 +212,11 @@ class _OpenWriter(Writer):
         if self.values:
             lines += ["values = read(context)"]
         context = known.context
-        self.names.update(ready=known.ready, renew=known.renew, arenas=known.arenas, context=context, keep=known,
-                          array=context.array, address=context.address, run=executable.entry, pack=executable._pack.pack_into, executable=executable,
-                          failure=known.failure, refuse=self.refusal(), read=executable.results, DeviceArray=DeviceArray,
-                          ndarray=np.ndarray, address_of=address_of, refused_by=refused_by)
+        self.names.update(
+            ready=known.ready, renew=known.renew, arenas=known.arenas, context=context, keep=known, array=context.array,
+            address=context.address, run=executable.entry, pack=executable._pack.pack_into, executable=executable,
+            failure=known.failure, refuse=self.refusal(), read=executable.results, DeviceArray=DeviceArray,
+            ndarray=np.ndarray, address_of=address_of, refused_by=refused_by)
         text = self.define("def call(args):", [*lines, *results, f"return {out}"])
         call = self.names["call"]
         call.source, call.failure, call.refused, call.short = text, known.failure, None, None

@@ -27,7 +27,7 @@ def test_without_a_driver_both_say_so_in_a_line():
     assert "there is no NVIDIA driver (libcuda.so.1)" in done.stderr and "MINDLITE_CUDA=simulator" in done.stderr
     done = started("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/gpu")
     skipped = [line for line in done.stdout.split("\n") if line.startswith("SKIPPED")]
-    assert done.returncode == 0 and 1 <= len(skipped) <= 2 and all("there is no NVIDIA driver" in line for line in skipped)
+    assert done.returncode == 0 and 1 <= len(skipped) <= 4 and all("there is no NVIDIA driver" in line for line in skipped)
 
 
 @runs_here
@@ -38,7 +38,7 @@ def test_every_row_of_the_bench_runs_in_the_simulator(tmp_path):
     assert done.returncode == 0, done.stderr
     results = json.loads(file.read_text())
     assert results["device"] == "CUDA simulator" and results["libraries"] == {name: None for name in LIBRARIES}
-    assert len(results["rows"]) == 18 == done.stdout.count("\n") - 1
+    assert len(results["rows"]) == 19 == done.stdout.count("\n") - 1
     assert not {name: row["mindlite"] for name, row in results["rows"].items() if "error" in row["mindlite"]}
 
 

@@ -119,7 +119,8 @@ def test_many_sums_and_short_ones_have_one_stage(shape, axis):
 
 PROGRAMS = {
     "a bias": lambda x, g: g - 0.1 * x.sum(0) / (ops.sqrt(ops.square(x.sum(0))) + 1.0),
-    "centred rows": lambda x, g: ((x - x.mean(-1, keep_dims=True)) * ops.rsqrt(ops.square(x).mean(-1, keep_dims=True) + 1.0)).sum(0) * g,
+    "centred rows": lambda x, g: ((x - x.mean(-1, keep_dims=True)) *
+                                  ops.rsqrt(ops.square(x).mean(-1, keep_dims=True) + 1.0)).sum(0) * g,
     "a variance": lambda x, g: ops.square(x - x.mean(0)).mean(0) + g,
 }
 

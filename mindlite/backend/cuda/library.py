@@ -369,8 +369,8 @@ def pool2d(dtype, kind, window):
 
 def index_add(dtype, index, depth, deterministic=True):
     """words: those of `cpu.scatter.index_add_kernel`, extent. Some threads for each column of a table, each of which has every so
-    many-th row and goes through all indices in their order; not deterministic: a thread for each number that is added, by an atomic
-    addition."""
+    many-th row and goes through all indices in their order; not deterministic: a thread for each number that is added, by an
+    atomic addition."""
     return _into_table(dtype, index, depth, deterministic)
 
 

@@ -24,56 +24,69 @@ start:
   %".19" = mul i64 %".1", %".12"
   %".20" = add i64 %".19", %".11"
   %".21" = mul i64 %".5", %".6"
-  %".22" = icmp slt i64 %".20", %".21"
-  br i1 %".22", label %"start.if", label %"start.endif"
+  %".22" = icmp sge i64 %".21", 512
+  %".23" = select  i1 %".22", i64 64, i64 256
+  %".24" = icmp sge i64 %".21", 8192
+  %".25" = select  i1 %".24", i64 8, i64 %".23"
+  %".26" = icmp sge i64 %".21", 65536
+  %".27" = select  i1 %".26", i64 1, i64 %".25"
+  %".28" = srem i64 %".20", %".21"
+  %".29" = mul i64 %".21", %".27"
+  %".30" = icmp slt i64 %".20", %".29"
+  br i1 %".30", label %"start.if", label %"start.endif"
 start.if:
   br label %"head"
 start.endif:
   ret void
 head:
-  %".25" = phi  i64 [0, %"start.if"], [%".62", %"loop.endif"]
-  %".26" = icmp slt i64 %".25", %".7"
-  br i1 %".26", label %"loop", label %"after"
+  %".33" = phi  i64 [0, %"start.if"], [%".75", %"loop.endif"]
+  %".34" = icmp slt i64 %".33", %".7"
+  br i1 %".34", label %"loop", label %"after"
 loop:
-  %".28" = sdiv i64 %".20", %".6"
-  %".29" = srem i64 %".20", %".6"
-  %".30" = icmp eq i64 %".25", %".25"
-  %".31" = mul i64 %".25", 1
-  %".32" = add i64 %".31", 0
-  %".33" = getelementptr inbounds i64, ptr addrspace(1) %".14", i64 %".32"
-  %".34" = load i64, ptr addrspace(1) %".33", align 8
-  %".35" = icmp slt i64 %".34", 0
-  %".36" = add i64 %".34", %".8"
-  %".37" = select  i1 %".35", i64 %".36", i64 %".34"
-  %".38" = mul i64 0, %".8"
-  %".39" = add i64 %".38", %".37"
-  %".40" = icmp sge i64 %".37", 0
-  %".41" = and i1 %".30", %".40"
-  %".42" = icmp slt i64 %".37", %".8"
-  %".43" = and i1 %".41", %".42"
-  %".44" = mul i64 1, %".8"
-  br i1 %".43", label %"loop.if", label %"loop.endif"
+  %".36" = sdiv i64 %".28", %".6"
+  %".37" = srem i64 %".28", %".6"
+  %".38" = sdiv i64 %".20", %".21"
+  %".39" = icmp eq i64 %".33", %".33"
+  %".40" = mul i64 %".33", 1
+  %".41" = add i64 %".40", 0
+  %".42" = getelementptr inbounds i64, ptr addrspace(1) %".14", i64 %".41"
+  %".43" = load i64, ptr addrspace(1) %".42", align 8
+  %".44" = icmp slt i64 %".43", 0
+  %".45" = add i64 %".43", %".8"
+  %".46" = select  i1 %".44", i64 %".45", i64 %".43"
+  %".47" = mul i64 0, %".8"
+  %".48" = add i64 %".47", %".46"
+  %".49" = icmp sge i64 %".46", 0
+  %".50" = and i1 %".39", %".49"
+  %".51" = icmp slt i64 %".46", %".8"
+  %".52" = and i1 %".50", %".51"
+  %".53" = mul i64 1, %".8"
+  %".54" = sub i64 %".27", 1
+  %".55" = and i64 %".48", %".54"
+  %".56" = icmp eq i64 %".55", %".38"
+  %".57" = and i1 %".52", %".56"
+  br i1 %".57", label %"loop.if", label %"loop.endif"
 after:
   br label %"start.endif"
 loop.if:
-  %".46" = mul i64 %".28", %".44"
-  %".47" = add i64 %".46", %".39"
-  %".48" = mul i64 %".47", %".6"
-  %".49" = add i64 %".48", %".29"
-  %".50" = mul i64 %".28", %".7"
-  %".51" = add i64 %".50", %".25"
-  %".52" = mul i64 %".51", %".6"
-  %".53" = add i64 %".52", %".29"
-  %".54" = getelementptr inbounds float, ptr addrspace(1) %".16", i64 %".53"
-  %".55" = load float, ptr addrspace(1) %".54", align 4
-  %".56" = getelementptr inbounds float, ptr addrspace(1) %".18", i64 %".49"
-  %".57" = load float, ptr addrspace(1) %".56", align 4
-  %".58" = fadd contract float %".57", %".55"
-  %".59" = getelementptr inbounds float, ptr addrspace(1) %".18", i64 %".49"
-  store float %".58", ptr addrspace(1) %".59", align 4
+  %".59" = mul i64 %".36", %".53"
+  %".60" = add i64 %".59", %".48"
+  %".61" = mul i64 %".60", %".6"
+  %".62" = add i64 %".61", %".37"
+  %".63" = mul i64 %".36", %".7"
+  %".64" = add i64 %".63", %".33"
+  %".65" = mul i64 %".64", %".6"
+  %".66" = add i64 %".65", %".37"
+  %".67" = getelementptr inbounds float, ptr addrspace(1) %".16", i64 %".66"
+  %".68" = load float, ptr addrspace(1) %".67", align 4
+  %".69" = getelementptr inbounds float, ptr addrspace(1) %".18", i64 %".62"
+  %".70" = load float, ptr addrspace(1) %".69", align 4
+  %".71" = fadd contract float %".70", %".68"
+  %".72" = getelementptr inbounds float, ptr addrspace(1) %".18", i64 %".62"
+  store float %".71", ptr addrspace(1) %".72", align 4
   br label %"loop.endif"
 loop.endif:
-  %".62" = add nsw i64 %".25", 1
+  %".75" = add nsw i64 %".33", 1
   br label %"head"
 }
 
@@ -83,10 +96,18 @@ entry:
   br label %"start"
 start:
   %".10" = mul i64 %".4", %".5"
-  %".11" = call i64 @"threads"()
-  %".12" = add i64 %".10", %".11"
-  %".13" = sub i64 %".12", 1
-  %".14" = call i64 @"threads"()
-  %".15" = sdiv i64 %".13", %".14"
-  ret i64 %".15"
+  %".11" = mul i64 %".4", %".5"
+  %".12" = icmp sge i64 %".11", 512
+  %".13" = select  i1 %".12", i64 64, i64 256
+  %".14" = icmp sge i64 %".11", 8192
+  %".15" = select  i1 %".14", i64 8, i64 %".13"
+  %".16" = icmp sge i64 %".11", 65536
+  %".17" = select  i1 %".16", i64 1, i64 %".15"
+  %".18" = mul i64 %".10", %".17"
+  %".19" = call i64 @"threads"()
+  %".20" = add i64 %".18", %".19"
+  %".21" = sub i64 %".20", 1
+  %".22" = call i64 @"threads"()
+  %".23" = sdiv i64 %".21", %".22"
+  ret i64 %".23"
 }
