@@ -499,7 +499,7 @@ def in_stages_bprop(*xs, out, dout, step, gives, weights, gradients):
             *[None] * (len(xs) - first - count))
 
 
-@primitive
+@primitive(traits={"message"})
 def no_gradient(x):
     """The gradient of an argument of a pipeline, like x, which nobody computes. raises : GradientError where it is wanted"""
 
