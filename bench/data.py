@@ -71,7 +71,7 @@ class MindSporeLike:
         import importlib
         self.folder = folder
         self.ds = importlib.import_module(f"{package}.dataset")
-        self.vision, self.text, self.transforms = (importlib.import_module(f"{package}.dataset.{room}")
+        self.vision, self.texts, self.transforms = (importlib.import_module(f"{package}.dataset.{room}")
                                                    for room in ("vision", "text", "transforms"))
         self.many = dict(num_parallel_workers=WORKERS)
         if package == "mindlite":                            # processes; MindSpore's own operations run in threads
@@ -94,8 +94,8 @@ class MindSporeLike:
 
     def text(self):
         rows = self.ds.TextFileDataset(str(self.folder / "lines.txt"), shuffle=False)
-        vocabulary = self.text.Vocab.from_file(str(self.folder / "words.txt"), "\n")
-        rows = rows.map([self.text.WhitespaceTokenizer(), self.text.Lookup(vocabulary, "<unk>"),
+        vocabulary = self.texts.Vocab.from_file(str(self.folder / "words.txt"), "\n")
+        rows = rows.map([self.texts.WhitespaceTokenizer(), self.texts.Lookup(vocabulary, "<unk>"),
                          self.transforms.Slice(slice(0, LENGTH)), self.transforms.PadEnd([LENGTH], 0)], "text", **self.many)
         return self.passes(rows)
 

@@ -174,19 +174,26 @@ def matches(pattern: str, text: str) -> Iterator[tuple[str, int]]:
         yield match.group(), byte
 
 
+def cut(pattern: str, text: str, with_offsets: bool) -> Any:
+    """The matches of a pattern without groups as `tokens_of` gives them."""
+    if with_offsets:
+        return tokens_of(matches(pattern, text), True)
+    return np.array(re.findall(pattern, text) or [""])
+
+
 yes, word, form = worded("boolean", bool), worded("string", str), worded("enum of 'NormalizeForm'", NormalizeForm)
 
 
 @operation(with_offsets=yes)
 def WhitespaceTokenizer(data, /, with_offsets=False):
     """The words between white space."""
-    return tokens_of(matches(r"\S+", one_text(data, "WhitespaceTokenizerOp")), with_offsets)
+    return cut(r"\S+", one_text(data, "WhitespaceTokenizerOp"), with_offsets)
 
 
 @operation(with_offsets=yes)
 def UnicodeCharTokenizer(data, /, with_offsets=False):
     """The characters."""
-    return tokens_of(matches(r"(?s).", one_text(data, "UnicodeCharTokenizer")), with_offsets)
+    return cut(r"(?s).", one_text(data, "UnicodeCharTokenizer"), with_offsets)
 
 
 def script(char: str) -> str:

@@ -180,11 +180,9 @@ class Lookup(Operation):
 
     def __call__(self, data: Any) -> np.ndarray:
         tokens, ids = texts(data, "Lookup"), self.vocab.ids
-        out = np.empty(tokens.size, self.data_type)
-        for k, token in enumerate(tokens.ravel().tolist()):
-            number_ = ids.get(token, self.unknown)
-            if number_ is None:
-                raise DataError(f"Lookup: invalid data, token: \"{token}\" doesn't exist in vocab and no unknown token is "
-                                f"specified.")
-            out[k] = number_
-        return out.reshape(tokens.shape)
+        words = tokens.ravel().tolist()
+        found = [ids.get(token, self.unknown) for token in words]
+        if None in found:
+            raise DataError(f"Lookup: invalid data, token: \"{words[found.index(None)]}\" doesn't exist in vocab and no unknown "
+                            f"token is specified.")
+        return np.array(found, self.data_type).reshape(tokens.shape)
