@@ -179,6 +179,7 @@ def test_inverse_mel_scale_finds_a_spectrogram_with_that_mel_scale():
 @pytest.mark.parametrize("call, error, why", [
     (lambda: audio.GriffinLim(100)(np.ones((60, 4), np.float32)), RuntimeError, "equal to n_fft / 2"),
     (lambda: audio.GriffinLim(100, momentum=1)(np.ones((51, 4), np.float32)), RuntimeError, "unstable, but got: 1.000000"),
+    (lambda: audio.GriffinLim(64, length=300)(np.ones((33, 20), np.float32)), RuntimeError, "300 samples have 10 frames"),
     (lambda: audio.Biquad(1, 1, 1, 0, 1, 1), ValueError, r"\[-16777216, 0\) and \(0, 16777216\]"),
     (lambda: audio.TimeMasking(mask_value=-1), ValueError, "mask_value"),
     (lambda: audio.MFCC(dct_type=3), ValueError, "dct_type must be 2"),

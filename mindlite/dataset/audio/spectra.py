@@ -442,6 +442,9 @@ def GriffinLim(spectrum, /, n_fft=400, n_iter=32, win_length=None, hop_length=No
     before = np.zeros(size.shape, complex)
     for _ in range(n_iter):
         rebuilt = short_time(inverse_short_time(size * phase, n_fft, win, hop, window_type, length), n_fft, win, hop, window_type)
+        if rebuilt.shape != size.shape:
+            raise DataError(f"GriffinLim: {length} samples have {rebuilt.shape[-1]} frames, but the spectrogram has "
+                            f"{size.shape[-1]}", hint="length cuts off less than a frame, or pads by less than one")
         phase = rebuilt - momentum / (1 + momentum) * before
         phase /= np.abs(phase) + 1e-16
         before = rebuilt
