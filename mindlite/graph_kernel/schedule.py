@@ -13,6 +13,8 @@ So reduce followed by elementwise work on its result ("stitch") is a row that st
 computed again and again, because a loop around it does not occur in it, is refused: the clusterer then splits.
 The outermost loop is the parallel axis, cut into chunks [begin, end) by the launcher.
 """
+import itertools
+import math
 from dataclasses import field, replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from ..mindir.scalar import Call, Const, IndexVar, Reduce, Select, Size, walk
 from .ranges import Decided, cuts_of
 from .row_buffer import rows_of
 
+SOME = 4                       # times as many rows as blocks: so many a block may do
 INLINE = 10                    # expressions are written inside one another up to here, then one gets a name
 
 
@@ -86,6 +89,7 @@ class _Scheduler:
         root = _Scope(None, frozenset())
         first = nest.outputs[0].loops[:1]
         self._refuse_folds_in_parts()
+        self._refuse_rows_in_few_blocks()
         if not first:
             self._refuse_folds_of_rows()
         else:
@@ -131,6 +135,19 @@ class _Scheduler:
                     isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1]) and
                     self._exceeds(e.fields[1], self.nest.target.repeated_fold) for e in walk([expr.fields[2]])):
                 raise CannotFuse("threads would not share a fold in a fold")
+
+    def _refuse_rows_in_few_blocks(self):
+        """Of such a Target: blocks are given out along the loops that all results share. Where these are few, and some result has
+        many more rows, those would be done one after the other."""
+        target, outputs = self.nest.target, self.nest.outputs
+        if not target.parts_of_sums or len(outputs) == 1:
+            return
+        shared = [same[0] for same in itertools.takewhile(lambda same: len(set(same)) == 1, zip(*(o.loops for o in outputs)))]
+        blocks, rows = ([self.nest.actual(self.nest.extents[v]) for v in loops] for loops in
+                        (shared, max((o.loops[:-1] for o in outputs), key=len)))
+        if all(isinstance(size, int) for size in (*blocks, *rows)) and math.prod(blocks) < target.long_sums[0][0] and \
+                math.prod(rows) > SOME * math.prod(blocks):
+            raise CannotFuse("few blocks would do the rows of many")
 
     def _exceeds(self, variables, limit):
         """May loops over these variables have more than `limit` iterations?"""
