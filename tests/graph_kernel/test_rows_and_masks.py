@@ -62,7 +62,7 @@ def test_a_second_fold_reads_the_row_of_the_first():
 def test_a_result_that_would_round_the_value_is_no_place_for_it():
     def softmax(x):
         return ops.softmax(x, axis=-1)
-    assert source_of(graph_of(softmax, AbstractTensor(dt.float16, (8, 100)))).count("(exp(") == 2
+    assert source_of(graph_of(softmax, AbstractTensor(dt.float16, (8, 100)))).count(" exp(") == 2
 
 
 def test_a_result_in_the_memory_of_an_operand_is_no_place_for_it():
