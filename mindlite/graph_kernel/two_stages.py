@@ -16,7 +16,7 @@ from ..mindir.builder import building
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph, ValueNode
 from ..ops.arithmetic import add, maximum, minimum
-from ..ops.basic import cast, reduce_sum, reshape
+from ..ops.basic import broadcast_to, cast, reduce_sum, reshape
 from ..ops.logic import logical_and, logical_or
 from ..ops.reduction import reduce_all, reduce_any, reduce_max, reduce_min
 from ..ops.slicing import slice_
@@ -68,7 +68,8 @@ def _parts(node, target):
     if node.fn not in _TOGETHER or not isinstance(node.args[0].abstract, AbstractTensor):
         return None
     shape, dtype, reduced = node.args[0].abstract.shape, node.args[0].abstract.dtype, node.attrs["axis"]
-    if not all(isinstance(s, int) for s in shape) or dtype.kind == "c" or not reduced:
+    if not all(isinstance(s, int) for s in shape) or dtype.kind == "c" or not reduced or \
+            getattr(node.args[0], "fn", None) is broadcast_to:           # nothing is read for it
         return None
     number, elements = target.long_sums[len(shape) - 1 not in reduced]
     folded = product([shape[a] for a in reduced])

@@ -12,9 +12,13 @@ from mindlite.backend.cuda.code import kernel_text, ptx
 from mindlite.backend.cuda.simulator import Simulated
 from mindlite.backend.cuda.target import CUDA
 from mindlite.backend.cuda.threads import plan
+from mindlite.backend.target import current
 from mindlite.graph_kernel import fusable, lowering
 from mindlite.graph_kernel.expand import expand_composites
+from mindlite.graph_kernel.loopnest import build
+from mindlite.graph_kernel.schedule import schedule
 from mindlite.mindir.builder import typed
+from mindlite.mindir.loops import CannotFuse
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 
@@ -244,3 +248,17 @@ def test_long_work_is_done_item_by_item():
         return x
     text = nvptx.emit(scheduled(written(long, (6, 64))))
     assert "<4 x float>" not in text and "<4 x float>" in nvptx.emit(scheduled(VECTORS["float32"](6, 64)))
+
+
+@pytest.mark.parametrize("rows, blocks, sums", [(160, 8, 2048), (4, 8, 2048), (160, 4000, 2048), (160, 8, 0)])
+def test_rows_are_not_done_in_the_few_blocks_of_sums_beside_them(rows, blocks, sums):
+    """Results that share an outermost axis of 8 would have 8 blocks, and each of them 160 rows to do."""
+    def both(x, g):
+        return ops.reduce_sum(x * x, axis=(1, 2)), x * g
+    target = current().replace(cut_parallel=False, row_buffers=False, long_sums=((sums, 1000), (0, 0)))
+    nest = build(written(both, (blocks, rows, 96), (blocks, rows, 1)), target=target)
+    if rows > 4 and blocks < sums:
+        with pytest.raises(CannotFuse, match="few blocks"):
+            schedule(nest)
+    else:
+        assert plan(schedule(nest)).way == "rows"

@@ -139,19 +139,3 @@ def test_no_kernel_has_a_long_fold_in_a_fold(name):
             for expr in walk(o.value for o in each.nest.outputs):
                 assert not isinstance(expr, Reduce) or not any(isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1])
                                                                for e in walk([expr.fields[2]]))
-
-
-def test_rows_are_not_done_in_the_few_blocks_of_parts_beside_them():
-    """The parts of a sum over two axes have the outermost one, and so have the rows: together they would have its blocks only."""
-    def gradients(x, g, dy):
-        row = dy * g
-        return row - row.mean(-1, keep_dims=True), (dy * x).sum((0, 1))
-    rng = np.random.default_rng(5)
-    args = [Tensor(rng.standard_normal(shape).astype(np.float32)) for shape in ((8, 160, 96), (96,), (8, 160, 96))]
-    wants = [t.asnumpy() for t in jit(gradients, fullgraph=True)(*args)]
-    with using(PARTS.replace(long_sums=((50, 1000), (768, 400)))):
-        made, lowered = kernels(gradients, *args)
-        for got, want in zip(made(*args), wants):
-            np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-4, atol=1e-4)
-        shapes = [{o.operand.shape for o in each.nest.outputs} for each in lowered]
-        assert any((8, 96) in some for some in shapes) and not any({(8, 96), (8, 160, 96)} <= some for some in shapes)
