@@ -22,10 +22,10 @@ class LazyModule:
 
     def __getattr__(self, attribute: str) -> Any:
         name = self.__name__
-        try:
-            return getattr(sys.modules[name], attribute)
-        except (KeyError, AttributeError):       # another thread may be importing it: that is waited for
-            return getattr(importlib.import_module(name), attribute)
+        module = sys.modules.get(name)
+        if module is None or getattr(module.__spec__, "_initializing", False):     # another thread is importing it: waited for
+            module = importlib.import_module(name)
+        return getattr(module, attribute)
 
 
 class LazyAttributes:

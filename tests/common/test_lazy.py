@@ -1,6 +1,7 @@
 """Modules that are imported when they are used first, by whichever thread comes first."""
 import sys
 import threading
+import time
 
 import pytest
 
@@ -36,3 +37,17 @@ def test_a_module_that_another_thread_imports_is_waited_for(tmp_path, monkeypatc
 def test_what_a_module_does_not_have_is_told():
     with pytest.raises(AttributeError, match="no_such_thing"):
         LazyModule("mindlite.common.lazy").no_such_thing
+
+
+def test_a_lazy_module_that_another_thread_imports_is_used_when_it_is_complete(tmp_path, monkeypatch):
+    (tmp_path / "slowly_made.py").write_text("import time\ndef first():\n    return second()\n"
+                                             "time.sleep(0.3)\ndef second():\n    return 2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    slowly, found = LazyModule("slowly_made"), []
+    threads = [threading.Thread(target=lambda: found.append(slowly.first())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join()
+    assert found == [2, 2, 2]
