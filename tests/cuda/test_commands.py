@@ -27,7 +27,7 @@ def test_without_a_driver_both_say_so_in_a_line():
     assert "there is no NVIDIA driver (libcuda.so.1)" in done.stderr and "MINDLITE_CUDA=simulator" in done.stderr
     done = started("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/gpu")
     skipped = [line for line in done.stdout.split("\n") if line.startswith("SKIPPED")]
-    assert done.returncode == 0 and 1 <= len(skipped) <= 4 and all("there is no NVIDIA driver" in line for line in skipped)
+    assert done.returncode == 0 and skipped and all("there is no NVIDIA driver" in line for line in skipped)
 
 
 @runs_here

@@ -86,7 +86,7 @@ def test_a_kernel_is_written_for_numba_cuda_as_it_was(name):
 def test_its_ptx_meets_shuffles_and_adds_as_often_as_it_did(name, architecture):
     found, wanted = counts_of(name, architecture), json.loads((HERE / "ptx.json").read_text())[name]
     assert {kind: found[kind] for kind in EXACT} == {kind: wanted[kind] for kind in EXACT}
-    assert found["local memory"] == found["calls"] == 0
+    assert found["local memory"] == 0 and found["calls"] == (len(nvptx.WAYS) if name == "kept row" else 0)
     assert (found["atomics"] > 0) == (name == "scatter atomic")
     assert (found["shared loads"] > 0) == (wanted["shared loads"] > 0)
 
