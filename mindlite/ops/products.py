@@ -25,6 +25,7 @@ from .linalg import batch_matmul, bmm, dense, outer, scaled
 from .logic import greater_equal, less, less_equal, logical_and, logical_or, not_equal, where
 from .lookup import gather
 from .reduction import amax, amin, sum
+from .sbp import letters, sbp_rule
 from .structure import concat, narrow, roll
 
 
@@ -189,6 +190,15 @@ def _distances_infer(a, b):
 def row_distances(a: Tensor, b: Tensor) -> Tensor:
     """The Euclidean distances of all rows of a[.., m, n] and b[.., k, n], floats with the same axes in front : [.., m, k]."""
     return _p_norm(_differences(a, b), 2, -1)
+
+
+def _distances_spec(a, b):
+    """Rows of a and of b, and the axes in front of both."""
+    lead = letters(a.ndim - 2)
+    return f"{lead}M_,{lead}N_->{lead}MN"
+
+
+sbp_rule(row_distances, _distances_spec)
 
 
 @bprop_rule(row_distances)
