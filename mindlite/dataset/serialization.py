@@ -334,6 +334,10 @@ NODES: dict[str, tuple[str, Callable, Callable | None]] = {  # class: (op_type, 
     "RenameDataset": ("Rename", lambda n: {"input_columns": n.old, "output_columns": n.new},
                       lambda child, d: child.rename(d["input_columns"], d["output_columns"])),
     "ProjectDataset": ("Project", lambda n: {"columns": n.columns}, lambda child, d: child.project(d["columns"])),
+    "TransferDataset": ("Transfer", lambda n: {
+        "send_epoch_end": n.send_epoch_end, "create_data_info_queue": n.create_data_info_queue, "queue_name": n.queue_name,
+        "device_id": 0, "device_type": "CPU", "total_batch": 0},
+        lambda child, d: child.device_que(d["send_epoch_end"], d["create_data_info_queue"], d["queue_name"])),
     "FilterDataset": ("Filter", lambda n: {"input_columns": n.inputs, "predicate": "pyfunc"}, None),
     "FlatMapDataset": ("FlatMap", lambda n: {"func": "pyfunc"}, None),
     "SyncWaitDataset": ("SyncWait", lambda n: {"condition_name": n.condition_name, "num_batch": n.num_batch}, None),
@@ -415,8 +419,6 @@ def made(description: Any) -> Dataset:
         raise PipelineFormatError("Failed to find op_type in json.")
     kind, children = description["op_type"], [made(child) for child in description.get("children", ())]
     row = next((row for row in NODES.values() if row[0] == kind), None)
-    if kind == "Transfer":
-        return children[0]
     if row is not None:
         if row[2] is None or any(name in description for name in FUNCTIONS):
             raise PipelineFormatError(f"Invalid data, unsupported operation type: {kind}",

@@ -540,6 +540,8 @@ def test_the_queue_of_a_device_is_the_rows_themselves():
     queue.send(num_epochs=2), queue.stop_send(), queue.continue_send()
     types, shapes = queue.get_data_info()
     assert rows(queue) == rows(squares().batch(2)) and shapes == [[2, 1], [2]] and len(types) == 2
+    again = ds.deserialize(ds.serialize(ds.FakeImageDataset(3).device_que(queue_name="q")))
+    assert again.queue_name == "q" and again.send_epoch_end
     assert queue.queue_name == "rows" and queue.get_dataset_size() == 3 and squares().to_device().queue_name
     with pytest.raises(TypeError, match="send_epoch_end"):
         squares().device_que(send_epoch_end=1)
