@@ -35,6 +35,7 @@ from .executable import Context, thread_arenas
 from .guards import refused_by
 from .printers import runtime as R
 from .quick import Unfit, Writer
+from .signature import TensorSpec
 from .variant import Variant
 
 MAX_SIZES = 1024                         # tuples of sizes that are kept
@@ -58,12 +59,27 @@ class Entry:
 
 
 class OpenCall:
-    """A CallPlan of open sizes in one thread: its context, and an Entry for each tuple of sizes."""
+    """A CallPlan of open sizes in one thread: its context, and an Entry for each tuple of sizes.
 
-    def __init__(self, plan: CallPlan) -> None:
+    entry_sizes : for each size by which an instance is found, the number of a Symbol of the plan, or (None, the size)
+    """
+
+    def __init__(self, plan: CallPlan, specs: list[TensorSpec]) -> None:
+        """specs: of the arguments"""
         self.plan, self.executable, self.arenas = plan, plan.executable, thread_arenas()
         if self.executable.replays is not None:
             raise Unfit("a Flow that is replayed")
+        entry, symbols = self.executable.linked.program.entry, list(plan.symbols)
+        steps = {p.register: step for p, step in zip(entry.params, plan.steps)}
+        self.entry_sizes: list[tuple[int | None, int]] = []
+        for register in entry.symbols.values():
+            kind, number, more, *rest = steps[register]
+            if kind != "size":
+                raise Unfit("a size that is no size of an array")
+            size = plan.held[more].shape[rest[0]] if number is None else specs[number].shape[rest[0]]
+            if isinstance(size, Symbol) and size not in plan.symbols:
+                raise Unfit("a size that no argument has")
+            self.entry_sizes.append((symbols.index(size), 0) if isinstance(size, Symbol) else (None, size))
         self.context, self.ready = Context(self.executable), Recent()
         self.buffer, self.version = self.context.buffer, self.arenas.version
         self.made = [(step[1], step[2], step[3], step[4]) for step in plan.steps if step[0] == "out"]
@@ -82,9 +98,7 @@ class OpenCall:
                 compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in plan.constraints
                 if symbols_of(c.left) | symbols_of(c.right) <= known):
             return None
-        wanted = self.executable.linked.program.entry
-        registers = {p.register: step for p, step in zip(wanted.params, plan.steps)}
-        entry_sizes = tuple([self.size_of(registers[register], sizes) for register in wanted.symbols.values()])
+        entry_sizes = tuple([size if number is None else sizes[number] for number, size in self.entry_sizes])
         self.arenas.depth += 1
         try:
             context.enter(entry_sizes)
@@ -100,15 +114,6 @@ class OpenCall:
         kept = context.instances.find(entry_sizes)
         return self.ready.put(sizes, Entry(int(context.array[R.TABLE]), makers, kept), MAX_SIZES)
 
-    def size_of(self, step: tuple, sizes: tuple[int, ...]) -> int:
-        """The size that a parameter of the Flow is."""
-        if step[0] != "size":
-            raise Unfit("a size that is no parameter")
-        _, number, more, axis = step
-        if number is None:
-            return self.plan.held[more].shape[axis]
-        return sizes[list(self.plan.symbols.values()).index((number, axis))]
-
     def failure(self) -> BaseException:
         """The exception of the run that has failed."""
         error = self.executable.failure(self.context)
@@ -122,7 +127,7 @@ class _OpenWriter(Writer):
         super().__init__(plan, plan.signature, args)
         if not plan.symbols or any(axis is None for _, axis in plan.symbols.values()):
             raise Unfit("no open sizes, or a number is one")
-        self.known = OpenCall(plan)
+        self.known = OpenCall(plan, [spec for _, _, spec in self.leaves])
         self.tests.insert(0, f"len(args) == {len(args)}")
         self.fits: list[str] = []
 

@@ -123,3 +123,12 @@ def test_sizes_that_come_often_still_get_a_path_of_their_own():
     for _ in range(256 * (3 + made // MAX_QUICK_CALLS)):
         run(x)
     assert run.compiled.quick.made > made and len(run.compiled.quick.known) >= before
+
+
+def test_one_size_may_be_that_of_several_arguments_and_of_none_that_is_read():
+    run, call = opened(lambda x, y, z: (y * 2.0 + z.sum(), x.shape[0] + 1), [(x, tensor(*x.shape), tensor(3)) for x in many()])
+    for n in (4, 1, 0, 90):
+        x, y, z = tensor(n, 5), tensor(n, 5), tensor(3)
+        out, rows = run(x, y, z)
+        np.testing.assert_allclose(out.asnumpy(), y.asnumpy() * 2 + z.asnumpy().sum(), rtol=1e-5)
+        assert rows == n + 1
