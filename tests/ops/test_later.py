@@ -10,7 +10,7 @@ from mindlite import ops
 from mindlite.mindir.primitive import Primitive, find_primitive
 from mindlite.ops.later import FAMILIES
 
-RULES = ("_eval", "_infer", "_bprop", "_jvp", "_vmap", "_of", "_ndarray")
+RULES = ("_eval", "_infer", "_bprop", "_jvp", "_vmap", "_expand", "_of", "_ndarray")
 
 
 @pytest.mark.parametrize("module", FAMILIES)
