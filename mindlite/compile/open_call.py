@@ -209,20 +209,13 @@ class _OpenWriter(Writer):
                   "makers = entry.makers", *(f"o{n} = makers[{n}]()" for n in range(len(known.made))),
                   f"pack(array, {8 * R.PARAMS}, {', '.join(params)})", f"array[{R.TABLE}] = entry.table",
                   "status = run(address)", "if status: raise failure()"]
-        if executable.cleans_up:
-            lines += ["context.end()"]
-        lines += ["plan.calls += 1"]
-        results: list[str] = []
-        out = self.build(plan.output, results)
-        if self.values:
-            lines += ["values = read(context)"]
         context = known.context
         self.names.update(
             ready=known.ready, renew=known.renew, arenas=known.arenas, context=context, keep=known, array=context.array,
             address=context.address, run=executable.entry, pack=executable._pack.pack_into, executable=executable,
             failure=known.failure, refuse=self.refusal(), read=executable.results, DeviceArray=DeviceArray,
             ndarray=np.ndarray, address_of=address_of, refused_by=refused_by)
-        text = self.define("def call(args):", [*lines, *results, f"return {out}"])
+        text = self.define("def call(args):", [*lines, *self.end()])
         call = self.names["call"]
         call.source, call.failure, call.refused, call.short = text, known.failure, None, None
         return call

@@ -197,6 +197,13 @@ class Writer:
         lines += [f"if config.{name} != {getattr(config, name)!r}: return refuse(None)" for name in where]
         return [*lines, "if arenas.depth >= 0 or plan.executable is not executable: return refuse(None)"], guards, where
 
+    def end(self) -> list[str]:
+        """Lines behind a run: its context is tidied, and the value is built and given."""
+        results: list[str] = []
+        out = self.build(self.plan.output, results)
+        return [*["context.end()"] * self.executable.cleans_up, "plan.calls += 1", *["values = read(context)"] * self.values,
+                *results, f"return {out}"]
+
     def refusal(self) -> Any:
         """The function by which a call says that nothing has run: a guard, or None, does not hold."""
         def refuse(number: int | None) -> Any:
@@ -216,7 +223,7 @@ class _KnownWriter(Writer):
 
     def function(self) -> Any:
         """The function `call`."""
-        known, executable, plan = self.known, self.executable, self.plan
+        known, executable = self.known, self.executable
         lines, guards, where = self.head()
         moved = ["arenas.buffers[0] is not context.buffer"] * bool(known.peak) + [
             "arenas.version is not keep.version"] * known.elsewhere
@@ -230,17 +237,10 @@ class _KnownWriter(Writer):
                   for n, (_, shape, dtype) in enumerate(known.made)]
         given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(known.made)))])
         lines += [f"status = enter({given})", "if status:", "    if status == -1: return refuse(None)", "    raise failure()"]
-        if executable.cleans_up:
-            lines += ["context.end()"]
-        lines += ["plan.calls += 1"]
-        results: list[str] = []
-        out = self.build(plan.output, results)
-        if self.values:
-            lines += ["values = read(context)"]
         self.names.update(enter=known.enter, fits=known.entry.fits, executable=executable, arenas=known.arenas,
                           context=known.context, refuse=self.refusal(), renew=known.point_into_arena, failure=known.failure,
                           refused_by=refused_by, keep=known, read=executable.results)
-        text = self.define("def call(args):", [*lines, *results, f"return {out}"])
+        text = self.define("def call(args):", [*lines, *self.end()])
         call = self.names["call"]
         call.source, call.failure, call.refused, call.short = text, known.failure, None, self.short(guards, where)
         return call

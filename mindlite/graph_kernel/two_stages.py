@@ -30,7 +30,8 @@ def in_two_stages(graph, target):
 
     Graphs in attributes stay as they are.
     """
-    if not any(_leading(node, target) is not None or _parts(node, target) is not None for node in graph.nodes):
+    ways = {node: way for node in graph.nodes if (way := _way(node, target)) is not None}
+    if not ways:
         return graph
     made = FuncGraph(graph.name, graph.origin, graph.kind)
     made.signature = graph.signature
@@ -39,15 +40,22 @@ def in_two_stages(graph, target):
     def read(arg):
         return arg if isinstance(arg, ValueNode) else env[arg]
     for node in graph.nodes:
-        leading, parts = _leading(node, target), _parts(node, target)
-        if leading is None and parts is None:
+        if node not in ways:
             env[node] = made.add_copy(node, [read(a) for a in node.args])
             continue
         with building(made, Origin(node.origin.location, node, "two stages")):
-            x = read(node.args[0])
-            env[node] = _write(node, x, leading, target.stage_row) if leading is not None else _write_parts(node, x, *parts)
+            env[node] = ways[node](read(node.args[0]))
     made.set_outputs([read(o) for o in graph.outputs], make_tuple)
     return made
+
+
+def _way(node, target):
+    """What writes the two stages of a node for its operand; None for a node that stays as it is."""
+    leading = _leading(node, target)
+    if leading is not None:
+        return lambda x: _write(node, x, leading, target.stage_row)
+    parts = _parts(node, target)
+    return None if parts is None else lambda x: _write_parts(node, x, *parts)
 
 
 def _leading(node, target):

@@ -38,7 +38,7 @@ def test_one_function_serves_sizes_that_came_before_and_new_ones():
         rows, sums, size = call((x, w, b))
         want = x.asnumpy().astype(np.float64) @ w.asnumpy() + b.asnumpy()
         want = np.exp(want - want.max(-1, keepdims=True))
-        np.testing.assert_allclose(rows.asnumpy(), want / want.sum(-1, keepdims=True), rtol=1e-5)
+        np.testing.assert_allclose(rows.asnumpy(), want / want.sum(-1, keepdims=True), rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(sums.asnumpy(), x.asnumpy().sum(0), rtol=1e-4, atol=1e-4)
         assert size == n and type(size) is int
     assert len(run.variants) == 1 and len(run.compiled.quick.open) == 1
@@ -50,12 +50,16 @@ def test_what_does_not_fit_is_refused_and_goes_the_general_way():
     for args in ((x, tensor(4, 6)), (x, tensor(3, 5)), (x, x), (x, tensor(4)), (x, 2.0), (x,), (x, Tensor(np.ones((4, 5)))),
                  (x, Parameter(tensor(4, 5), name="p"))):
         assert call(args) is MISS
-    turned = Tensor(np.asfortranarray(rng.standard_normal((4, 5)).astype(np.float32)))
-    if not turned.elements.flags.c_contiguous:
-        assert call((x, turned)) is MISS
     np.testing.assert_array_equal(run(x, x).asnumpy(), x.asnumpy() * x.asnumpy())
     with pytest.raises(Exception, match="broadcast|shapes"):
         run(x, tensor(3, 5))
+
+
+def test_an_array_of_numpy_that_is_not_contiguous_goes_the_general_way():
+    run, call = opened(lambda x: ops.tanh(x) * 2.0, [(x.asnumpy(),) for x in many()])
+    x = np.asfortranarray(tensor(4, 5).asnumpy())
+    assert call((x.copy("C"),)) is not MISS and call((x,)) is MISS
+    np.testing.assert_allclose(run(x).asnumpy(), np.tanh(x) * 2, rtol=1e-5, atol=1e-6)
 
 
 def test_a_guard_that_does_not_hold_is_told_by_its_number(monkeypatch):
@@ -85,7 +89,7 @@ def test_a_failure_in_a_run_is_the_same_error_and_the_next_call_is_right():
     with pytest.raises(type(general.value)) as quick:
         run(bad, table)
     assert str(quick.value).split("\n")[0] == str(general.value).split("\n")[0]
-    np.testing.assert_allclose(run(*calls[3]).asnumpy(), table.asnumpy()[:4].sum(0), rtol=1e-5)
+    np.testing.assert_allclose(run(*calls[3]).asnumpy(), table.asnumpy()[:4].sum(0), rtol=1e-5, atol=1e-5)
 
 
 def test_the_arena_may_grow_between_calls_and_runs_may_be_nested():
@@ -130,5 +134,5 @@ def test_one_size_may_be_that_of_several_arguments_and_of_none_that_is_read():
     for n in (4, 1, 0, 90):
         x, y, z = tensor(n, 5), tensor(n, 5), tensor(3)
         out, rows = run(x, y, z)
-        np.testing.assert_allclose(out.asnumpy(), y.asnumpy() * 2 + z.asnumpy().sum(), rtol=1e-5)
+        np.testing.assert_allclose(out.asnumpy(), y.asnumpy() * 2 + z.asnumpy().sum(), rtol=1e-5, atol=1e-5)
         assert rows == n + 1
