@@ -6,6 +6,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import Parameter, Tensor, ops
+from mindlite.common.errors import IndexRangeError
 from mindlite.compile.jit import MAX_QUICK_CALLS
 from mindlite.compile.quick import MISS
 
@@ -23,6 +24,7 @@ def opened(function, calls):
     for args in calls * 3:
         run(*args)
     (_, call), = run.compiled.quick.open.values()
+    assert call is not None
     return run, call
 
 
@@ -84,6 +86,8 @@ def test_a_failure_in_a_run_is_the_same_error_and_the_next_call_is_right():
     calls = [(Tensor(np.arange(k + 1) % 6), table) for k in range(MAX_QUICK_CALLS + 4)]
     run, call = opened(lambda i, t: ops.gather(t, i, 0).sum(0), calls)
     bad = Tensor(np.array([1, 2, 6, 0]))
+    with pytest.raises(IndexRangeError):
+        call((bad, table))
     with pytest.raises(Exception) as general:
         ms.jit(run.compiled.function, fullgraph=True, dynamic=1)(bad, table)
     with pytest.raises(type(general.value)) as quick:
@@ -92,14 +96,33 @@ def test_a_failure_in_a_run_is_the_same_error_and_the_next_call_is_right():
     np.testing.assert_allclose(run(*calls[3]).asnumpy(), table.asnumpy()[:4].sum(0), rtol=1e-5, atol=1e-5)
 
 
-def test_the_arena_may_grow_between_calls_and_runs_may_be_nested():
-    w = tensor(5, 64)
-    run, _ = opened(lambda x, w: ops.matmul(ops.tanh(ops.matmul(x, w)), ops.transpose(w, (1, 0))), [(x, w) for x in many()])
-    other = ms.jit(lambda x: ops.matmul(ops.exp(ops.matmul(x, x)), x), fullgraph=True)
-    for n in (4, 3, 5000, 4):
-        x = tensor(n, 5)
-        np.testing.assert_allclose(run(x, w).asnumpy(), np.tanh(x.asnumpy() @ w.asnumpy()) @ w.asnumpy().T, rtol=1e-4, atol=1e-4)
-        other(tensor(*2 * (n % 1000 + 3,)) * 0.01)
+def test_the_arena_may_grow_between_calls_and_no_entry_points_into_the_former_one():
+    def work():                                              # in a thread of its own, whose arena is small at first
+        w = tensor(5, 64)
+        run, call = opened(lambda x, w: ops.matmul(ops.tanh(ops.matmul(x, w)), ops.transpose(w, (1, 0))),
+                           [(x, w) for x in many()])
+        other, keep = ms.jit(lambda x: ops.matmul(ops.exp(ops.matmul(x, x)), x), fullgraph=True), call.__globals__["keep"]
+        x = tensor(4, 5)
+        run(x, w)
+        before = keep.arenas.buffers[0]
+        other(tensor(700, 700) * 0.01)                       # another function needs a larger arena: this one uses it too
+        run(x, w)
+        assert keep.context.buffer is keep.arenas.buffers[0] is not before
+        for n in (4, 3, 20000, 4, 30000, 3):
+            x = tensor(n, 5)
+            np.testing.assert_allclose(run(x, w).asnumpy(), np.tanh(x.asnumpy() @ w.asnumpy()) @ w.asnumpy().T, rtol=1e-4,
+                                       atol=1e-4)
+            buffer = keep.context.buffer
+            assert buffer is keep.arenas.buffers[0] and buffer.nbytes > n * 64 * 4
+            for entry in keep.ready.values():
+                addresses = entry.kept[0][:2 * len(keep.executable.plan.storages):2]
+                assert (addresses >= buffer.ctypes.data).all() and (addresses < buffer.ctypes.data + buffer.nbytes).all()
+        done.append(True)
+    done: list = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done
 
 
 def test_each_thread_has_its_own():
