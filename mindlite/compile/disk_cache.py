@@ -18,6 +18,7 @@ is looked at, and one that is damaged is reported and made anew. It is written u
 """
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import json
@@ -131,6 +132,13 @@ def versions() -> list[Json]:
             platform.python_implementation(), np.__version__, ml_dtypes.__version__, machine_name()]
 
 
+def circumstances() -> list[Json]:
+    """What decides about the result besides the function, as it is now: versions, processor, switches, ranks."""
+    switches: list[Json] = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
+    here = engine()
+    return [versions(), current().key, switches, [here.rank, here.size, sorted(here.groups.items()), here.link, here.pace]]
+
+
 class Question:
     """A function, the kinds of its arguments and how it is compiled, described."""
 
@@ -138,11 +146,8 @@ class Question:
         description = Description()
         self.function, self.options = function, options
         self.symbols: list[Symbol] = []
-        switches = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
-        asked = [versions(), current().key, switches,
-                 description.of(function), self.signature(description, signature),
-                 [options["name"], options["fullgraph"], options["jit_level"], options["printer"]],
-                 [engine().rank, engine().size, sorted(engine().groups.items()), engine().link, engine().pace]]
+        asked = [circumstances(), description.of(function), self.signature(description, signature),
+                 [options["name"], options["fullgraph"], options["jit_level"], options["printer"]]]
         self.description, self.given = description, signature
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
         self.folder = pathlib.Path(config.cache_dir) / f"flows-{VERSION}" / key[:2] / key
@@ -323,7 +328,7 @@ class Question:
         entry = {name: writer.write(value) for name, value in entry.items()}
         arena = 0 if executable.plan.symbols else executable.plan.layout(()).peak
         made = {"guards": guards, "arena": arena, "entry": entry, "tables": writer.tables,
-                "arrays": [[a.dtype.name, *a.shape] for a in writer.arrays]}
+                "arrays": described_arrays(writer.arrays)}
         if " at 0x" in json.dumps(entry["output"]):
             raise NotCacheable("a text that it gives holds an address")
         return made, writer.arrays
@@ -390,6 +395,11 @@ def kernels_in(program: F.Program) -> list[Kernel]:
 
 # ---------------------------------------------------------------- files
 
+def described_arrays(arrays: Iterable[np.ndarray]) -> list[Json]:
+    """The dtypes and sizes of arrays, for `arrays_of`."""
+    return [[a.dtype.name, *a.shape] for a in arrays]
+
+
 def arrays_of(kinds: Iterable[list], data: bytes) -> list[np.ndarray]:
     """The constant arrays that stand behind the text, each with memory of its own."""
     made, at = [], 0
@@ -420,13 +430,21 @@ def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
 
 def write(folder: Path, text: dict[str, Any], arrays: Iterable[np.ndarray]) -> None:
     """Write a file under the hash of what it depends on; where there are too many, the oldest go."""
+    name = hashlib.sha256(json.dumps(text["guards"]).encode()).hexdigest()[:32]
+    if write_file(folder / f"{name}.flow", text, arrays):
+        with contextlib.suppress(OSError):
+            for old in sorted(folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)[MOST:]:
+                old.unlink(missing_ok=True)
+
+
+def write_file(path: Path, text: dict[str, Any], arrays: Iterable[np.ndarray]) -> bool:
+    """Write a file that `read` reads; False, with a warning, where that is impossible."""
     encoded = json.dumps(text, separators=(",", ":")).encode()
     body = struct.pack("<q", len(encoded)) + encoded + b"".join(a.tobytes() for a in arrays)
-    name = hashlib.sha256(json.dumps(text["guards"]).encode()).hexdigest()[:32]
     try:
-        with replacing(folder / f"{name}.flow", durable=False) as file:
+        with replacing(path, durable=False) as file:
             file.write(MAGIC + hashlib.sha256(body).digest() + body)
-        for old in sorted(folder.glob("*.flow"), key=lambda path: -path.stat().st_mtime_ns)[MOST:]:
-            old.unlink(missing_ok=True)
     except OSError as error:
-        log.warning("a compiled function is not cached: %s", error)
+        log.warning("%s cannot be written, so what was compiled is not kept: %s", path, error)
+        return False
+    return True

@@ -93,7 +93,7 @@ class Writer:
         if cls is np.ndarray:
             return self.array(value)
         if cls is Symbol:
-            return ["symbol", self.numbered("symbols", value, lambda: [value.name, value.lo, value.hi])]
+            return ["symbol", self.numbered("symbols", value, lambda: self.symbol(value))]
         if cls is Dim:
             return ["dim", *[[c, *[[self.write(a), p] for a, p in monomial]] for monomial, c in value.terms.items()]]
         if cls is Operation:
@@ -121,6 +121,10 @@ class Writer:
         if self.other is None:
             raise NotCacheable(f"a {cls.__qualname__} in the program")
         return self.other(value)
+
+    def symbol(self, symbol: Symbol) -> list[Json]:
+        """What a Symbol is in the table: its name and facts, as `Symbol` takes them."""
+        return [symbol.name, *facts_of(symbol)]
 
     def location(self, location: Location) -> int:
         """The number of a Location."""
@@ -153,6 +157,11 @@ class Writer:
         self.arrays.append(np.ascontiguousarray(value))
         self.alive.append(value)
         return ["array", len(self.arrays) - 1]
+
+
+def facts_of(symbol: Symbol) -> list[Json]:
+    """What is known of a Symbol, as `Symbol` takes it behind the name."""
+    return [symbol.lo, symbol.hi, None, None, symbol.divisor, symbol.remainder]
 
 
 class Missing(Exception):

@@ -21,11 +21,10 @@ from ..common.errors import InternalError, Stage, user_location
 from ..common.recent import Recent
 from ..common.storage import DeviceArray
 from ..compile.call_plan import CallPlan
-from ..compile.executable import Executable, as_raised
+from ..compile.executable import as_raised
+from ..compile.kept_graphs import compile_or_restore
 from ..compile.known_call import KnownCall
 from ..compile.library import FACTORED, LIBRARY, RUNNING, SCANS, TRANSFORMS
-from ..compile.lower import lower
-from ..compile.passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 from ..compile.plain_call import run_graph
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import results_of
@@ -233,17 +232,15 @@ class Compiled:
 
     def __init__(self, graph, level=None, device=None):
         self.graph, self.device = graph, device
-        fused = PIPELINE.run(graph, Wanted(level or config.jit_level, device=device), (DERIVED, SIMPLIFIED), EAGER)
-        self.lowered = lower(fused, device=device)
-        self.executable = Executable(self.lowered.program)
-        self.inputs, self.known = [p.abstract for p in fused.parameters], _KnownCalls()
+        lowered, self.executable, ends = compile_or_restore(graph, level or config.jit_level, device)
+        self.inputs, self.known = [p.abstract for p in ends.parameters], _KnownCalls()
         symbols: dict = {}
         for index, abstract in enumerate(self.inputs):
             for axis, size in enumerate(abstract.shape) if isinstance(abstract, AbstractTensor) else (
                     (None, getattr(abstract, "dim", None)),):
                 if lone_symbol(size) is not None:
                     symbols.setdefault(lone_symbol(size), (index, axis))
-        self.plan = CallPlan(self.executable, self.lowered, fused, fused.parameters, symbols)
+        self.plan = CallPlan(self.executable, lowered, ends, ends.parameters, symbols)
         self.can_be_known = not self.plan.why_not_known() and all(kind == "param" for kind, _ in self.plan.results)
 
     def run(self, arrays):

@@ -1,0 +1,177 @@
+"""Compiled graphs of eager mode on the disk: a later process neither fuses nor lowers them again.
+
+    <cache_dir>/graphs-1/3f/3f9c..22.flow
+
+The key is a hash of the typed graph, with all that is in it (types, attributes, constants, the user's lines), and of what
+decides about the result besides (`disk_cache.circumstances`). A typed graph is closed: nothing else is read, so there is
+nothing to guard. Symbols stand in the key by number, in the order in which the graph shows them.
+
+    program   the Flow, planned, with its storage; what its parameters and results are
+"""
+from __future__ import annotations
+
+import functools
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..common.config import config
+from ..common.device import Device, target_device
+from ..common.dim import Symbol
+from ..common.events import emit
+from ..common.lazy import LazyModule
+from ..mindir.control import make_tuple
+from ..mindir.graph import AnfNode, FuncGraph, ValueNode
+from .description import Json, NotCacheable
+from .disk_cache import UNREADABLE, arrays_of, circumstances, described_arrays, kernels_in, read, write_file
+from .executable import Executable
+from .flow_text import Missing, Reader, Writer, facts_of
+from .lower import Lowered, lower
+from .passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+log, pathlib, hashlib = LazyModule("mindlite.common.log"), LazyModule("pathlib"), LazyModule("hashlib")
+VERSION = 1
+
+
+class CompiledGraph(NamedTuple):
+    """A compiled graph. ends: a graph with its parameters and outputs"""
+    lowered: Lowered
+    executable: Executable
+    ends: FuncGraph
+
+
+def compile_graph(graph: FuncGraph, level: str, device: Device | None = None) -> CompiledGraph:
+    """Compile a typed graph, derived and simplified, for the CPU or a device. level: as config.jit_level"""
+    fused = PIPELINE.run(graph, Wanted(level, device=device), (DERIVED, SIMPLIFIED), EAGER)
+    lowered = lower(fused, device=device)
+    return CompiledGraph(lowered, Executable(lowered.program), fused)
+
+
+def compile_or_restore(graph: FuncGraph, level: str, device: Device | None = None) -> CompiledGraph:
+    """`compile_graph`, or what it once gave for such a graph in such a process."""
+    compiling = functools.partial(compile_graph, graph, level, device)
+    if not (config.keep_flows and config.cache_dir) or device is not None or target_device() is not None:
+        return compiling()
+    try:
+        question = Question(graph, level)
+    except (NotCacheable, RecursionError):
+        return compiling()
+    found = question.restore(compiling)
+    if found is None:
+        found = compiling()
+        question.store(found)
+    return found
+
+
+class GraphWriter(Writer):
+    """Writes typed graphs too. A Symbol without a name of its own is known by its number in the graph alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graphs: dict[FuncGraph, int] = {}
+        self.other = self.graph_number
+
+    def symbol(self, symbol: Symbol) -> list[Json]:
+        """What a Symbol is in the table."""
+        return ["" if symbol.name == f"s{symbol.number}" else symbol.name, *facts_of(symbol)]
+
+    def graph_number(self, value: Any) -> Json:
+        """A graph below: its number. raises : NotCacheable for anything else that has no form"""
+        if value in self.graphs:
+            return ["graph", self.graphs[value]]
+        raise NotCacheable(f"a {type(value).__qualname__} in the graph")
+
+    def write_graphs(self, graph: FuncGraph) -> list[Json]:
+        """The text of a typed graph and of those below it."""
+        every = graph.reachable()
+        self.graphs = {one: number for number, one in enumerate(every)}
+        return [self.write_graph(one) for one in every]
+
+    def write_graph(self, graph: FuncGraph) -> Json:
+        """The text of one of the graphs."""
+        numbers: dict[AnfNode, int] = {}
+        parameters: list[Json] = []
+        for p in graph.parameters:
+            if p.default is not None:
+                raise NotCacheable("a Tensor of this process among its parameters")
+            numbers[p] = len(numbers)
+            parameters.append([p.name, self.write(p.abstract), self.write(p.origin)])
+
+        def operand(node: AnfNode) -> Json:
+            if isinstance(node, ValueNode):
+                return ["constant", self.write(node.value), self.write(node.abstract)]
+            return numbers[node]
+        nodes: list[Json] = []
+        for node in graph.nodes:
+            nodes.append([self.write(node.fn), [operand(a) for a in node.args], self.write(node.attrs),
+                          self.write(node.abstract), self.write(node.origin), node.origin.by])
+            numbers[node] = len(numbers)
+        return [graph.name, parameters, nodes, [operand(node) for node in graph.outputs]]
+
+
+class Question:
+    """A typed graph, described, and its file."""
+
+    def __init__(self, graph: FuncGraph, level: str) -> None:
+        writer = GraphWriter()
+        text = writer.write_graphs(graph)
+        self.name = graph.name
+        self.symbols: list[Symbol] = [key for kind, key in writer.numbers if kind == "symbols"]
+        asked = [VERSION, circumstances(), level, text, writer.tables, described_arrays(writer.arrays)]
+        digest = hashlib.sha256(json.dumps(asked).encode())
+        for array in writer.arrays:
+            digest.update(array.tobytes())
+        key = digest.hexdigest()
+        self.path: Path = pathlib.Path(config.cache_dir) / f"graphs-{VERSION}" / key[:2] / f"{key}.flow"
+
+    def restore(self, compiling: Callable[[], CompiledGraph]) -> CompiledGraph | None:
+        """What the file holds; None where there is none that can be used."""
+        start = time.perf_counter()
+        try:
+            found = read(self.path)
+            if found is None:
+                return None
+            made = self.build(*found, functools.cache(compiling))
+            emit("graph_restore", name=self.name, seconds=time.perf_counter() - start)
+            return made
+        except Missing as missing:
+            log.info("%s is compiled again: %s is gone", self.name, missing)
+        except UNREADABLE as error:
+            log.warning("%s cannot be read (%r); the graph is compiled again", self.path, error)
+        return None
+
+    def build(self, text: dict[str, Any], data: bytes, compiling: Callable[[], CompiledGraph]) -> CompiledGraph:
+        """The CompiledGraph that a file describes."""
+        reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
+                        lambda number: kernels_in(compiling().executable.linked.program)[number].source)
+        entry = {name: reader.read(value) for name, value in text["entry"].items()}
+        ends = FuncGraph(self.name)
+        for name, abstract in entry["parameters"]:
+            ends.add_parameter(name, abstract)
+        ends.set_outputs([AnfNode(abstract) for abstract in entry["outputs"]], make_tuple)
+        steps = [(s[0], ends.parameters[s[1]], *s[2:]) if s[0] != "out" else s for s in entry["steps"]]
+        lowered = Lowered(entry["program"], entry["results"], [(None, kernel) for kernel in reader.kernels],
+                          (reader.arrays, reader.objects), steps)
+        executable = Executable.restored(entry["program"], entry["memory"], entry["needs"], entry["file"], None)
+        return CompiledGraph(lowered, executable, ends)
+
+    def store(self, compiled: CompiledGraph) -> None:
+        """Write what was compiled, if it has a form."""
+        lowered, executable, ends = compiled
+        writer = Writer(self.symbols)
+        number = {p: n for n, p in enumerate(ends.parameters)}
+        try:
+            entry = {name: writer.write(value) for name, value in {
+                "program": executable.linked.program, "memory": executable.plan, "needs": executable.linked.run_needs(),
+                "file": executable.object_file, "results": list(lowered.outputs),
+                "parameters": [(p.name, p.abstract) for p in ends.parameters],
+                "outputs": [node.abstract for node in ends.outputs],
+                "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters]}.items()}
+        except (NotCacheable, RecursionError):
+            return
+        write_file(self.path, {"entry": entry, "tables": writer.tables, "arrays": described_arrays(writer.arrays)}, writer.arrays)
+        emit("graph_store", name=self.name)
