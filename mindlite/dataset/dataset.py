@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
@@ -20,6 +21,9 @@ from .samplers import BuiltinSampler
 
 serialization = LazyModule(__package__ + ".serialization")       # it knows all operations
 convert = LazyModule(__package__ + ".mindrecord.convert")
+
+
+SPLIT_BUFFER = 10000                     # rows from which `split` draws, where it cannot choose by samplers: MindSpore's number
 
 
 class Dataset(Node):
@@ -163,11 +167,14 @@ class Dataset(Node):
         sizes     : numbers of rows that add up to the size, or fractions that add up to 1
         randomize : rows are spread at random, in the same way in each pass
         """
-        counts = split_sizes(sizes, self.get_dataset_size())
-        starts = [0, *itertools.accumulate(counts)][:-1]
-        whole = self.shuffle(max(self.get_dataset_size(), 2)) if randomize else self
+        return self._parts(split_sizes(sizes, self.get_dataset_size()), randomize)
+
+    def _parts(self, counts: Sequence[int], randomize: bool) -> tuple:
+        """The parts of a split, one after the other, with so many rows each."""
+        whole = self.shuffle(SPLIT_BUFFER) if randomize else self
         if whole is not self:
-            whole.each_pass = False          # type: ignore[attr-defined]
+            whole.each_pass, whole.chance = False, int.from_bytes(os.urandom(4), "little")       # type: ignore[attr-defined]
+        starts = itertools.accumulate(counts, initial=0)
         return tuple((whole.skip(start) if start else whole).take(count) for start, count in zip(starts, counts))
 
     def sync_wait(self, condition_name: str, num_batch: int = 1, callback: Callable | None = None) -> Dataset:

@@ -1,8 +1,9 @@
-"""Random numbers of a pipeline: a counter-based generator, placed by (seed, operation, pass, sample).
+"""Random numbers of operations: a counter-based generator, placed by (seed, operation, pass, sample).
 
     with the seed 7, operation 3 draws for sample 12 of pass 0 from Philox(key=(7, 3), counter=(0, 0, 12, 0))
 
-What a random operation draws depends only on that position, so that order and number of workers change nothing. Operations that
+What a random operation draws depends only on that position, so that order and number of workers change nothing (the order of
+rows comes from other generators: mersenne.py). Operations that
 stand at one place of two branches have one number where a seed is set (`Run.stream`), Python functions never. A user's Python
 function that draws from `numpy.random` or `random` gets numbers by the same rule where a seed is set: the generators behind
 these modules are exchanged while it runs.
@@ -99,10 +100,3 @@ def lend_to_python() -> None:
         _place(here.lent.bit_generator, seed, here.own, epoch, sample)
         here.lent_placed = True
     random.seed(int(here.lent.integers(2 ** 63)))
-
-
-def permutation_source(seed: int, operation: int, epoch: int) -> np.random.Generator:
-    """A generator for the order of one pass of an operation."""
-    key = np.array([seed & _MASK, operation & _MASK], np.uint64)
-    counter = np.array([0, 1, 0, epoch & _MASK], np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=counter))

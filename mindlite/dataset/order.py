@@ -9,13 +9,17 @@ from ..common.errors import ArgumentError, ValueRangeError
 from .columns import ColumnError
 from .config import whole_number
 from .dataset import Dataset
+from .mersenne import SeededPass, buffered
 from .pipeline import Row, Run
 from .samplers import BuiltinSampler, DistributedSampler, RandomSampler
 
 
 class ShuffleDataset(Dataset):
-    """See Dataset.shuffle. each_pass : False for `split`, whose parts must fit together in all passes"""
-    each_pass = True
+    """See Dataset.shuffle.
+
+    each_pass : False for `split`, whose parts must fit together in all passes;  chance : its seed where the program has set none
+    """
+    each_pass, chance = True, 0
 
     def __init__(self, child: Dataset, buffer_size: int) -> None:
         super().__init__([child])
@@ -25,18 +29,20 @@ class ShuffleDataset(Dataset):
         return True
 
     def walk(self, run: Run, epoch: int) -> Iterator:
-        numbers = run.order(self, epoch if self.each_pass else 0)
-        source = self.child.walk(run, epoch)
-        buffer = list(itertools.islice(source, self.buffer_size))
-        while len(buffer) == self.buffer_size:
-            nexts = list(itertools.islice(source, 4096))
-            if not nexts:
-                break
-            for number, following in zip(numbers.integers(0, self.buffer_size, len(nexts)).tolist(), nexts):
-                yield buffer[number]
-                buffer[number] = following
-        for number in numbers.permutation(len(buffer)).tolist():
-            yield buffer[number]
+        order = run.order(self, epoch)
+        if not self.each_pass and not order.fixed:
+            order = SeededPass(self.chance, epoch)
+        counts = order.kept.setdefault("rows", {})
+        drawn = sum(counts.get(k) or self._rows() for k in range(epoch)) if self.each_pass else 0
+        found = 0
+        for found, row in enumerate(buffered(self.child.walk(run, epoch), self.buffer_size, order.numbers64(drawn)), 1):
+            yield row
+        counts[epoch] = found
+
+    def _rows(self) -> int:
+        """How many rows a pass has; where only a pass can tell, one is made to count them."""
+        known = self.child.size()
+        return self.child.get_dataset_size() if known is None else known
 
 
 class RepeatDataset(Dataset):
@@ -190,11 +196,24 @@ class ConcatDataset(Dataset):
 
     def walk(self, run: Run, epoch: int) -> Iterator:
         self.names()
-        every = itertools.chain.from_iterable(child.walk(run, epoch) for child in self.children)
+        parts = [child.walk(run, epoch) for child in self.children]
+        if isinstance(self.sampler, RandomSampler):
+            return self._mixed(parts, run.order(self, epoch))
+        every = itertools.chain.from_iterable(parts)
         if self.sampler is None:
             return every
         rows = list(every)
         return (rows[k] for k in self.sampler.indices(len(rows), run.order(self, epoch)))
+
+    def _mixed(self, parts: list[Iterator], order: SeededPass) -> Iterator:
+        """Rows of the parts, each in its order: which part is next is drawn by how many rows are left of it."""
+        left, engine = [child.get_dataset_size() for child in self.children], order.engine(step=0)
+        for _ in range(order.epoch * (sum(left) + 1)):       # passes go on from each other; each draws once more at its end
+            engine.real()
+        while any(left):
+            chosen = engine.choice(left)
+            left[chosen] -= 1
+            yield from itertools.islice(parts[chosen], 1)
 
 
 class SyncWaitDataset(Dataset):

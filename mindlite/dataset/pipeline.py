@@ -32,6 +32,7 @@ from ..common.location import Location, is_framework
 from . import config, draws
 from .callbacks import CallbackCalls
 from .columns import stacked_as_they_come
+from .mersenne import WORD, SeededPass
 from .workers import Note, Pool
 
 REPLACEMENTS = 16                        # good rows that stand in for bad ones, MindSpore's number
@@ -137,6 +138,7 @@ class Run:
         self.skipped = self.epoch = 0
         self.calls: dict[int, CallbackCalls] = {}
         self._streams: dict[int, int] = {}
+        self._kept: dict[int, dict] = {}                     # {id(node): what SeededPass works out}
         self.started = self.quiet = False
         self.closed = threading.Event()
 
@@ -324,9 +326,10 @@ class Run:
             return PipelineError(text, location=location)
         return BadSample(f"{first} ({place})")
 
-    def order(self, node: Node, epoch: int) -> np.random.Generator:
-        """A generator for the order of one pass of a node."""
-        return draws.permutation_source(self.seed, self.stream(node), epoch)
+    def order(self, node: Node, epoch: int) -> SeededPass:
+        """What the random order of one pass of a node depends on: the seed alone where the program has set one."""
+        seed = self.seed if self.seeded else (self.seed >> 32) + self.numbers[id(node)]
+        return SeededPass(seed % WORD, epoch, self.seeded, self._kept.setdefault(id(node), {}))
 
     def close(self) -> None:
         """End the workers."""

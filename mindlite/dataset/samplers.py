@@ -1,19 +1,23 @@
 """Samplers: which samples of a source are read, in which order.
 
-    RandomSampler(num_samples=2).indices(5, draws)      array([3, 0]), say
+    RandomSampler(num_samples=2).indices(5, SeededPass(1, 0))      array([3, 4])
 
-A sampler is a function from the number of samples (and a generator of random numbers) to an array of indices. With a child it
-chooses among what the child has chosen.
+A sampler is a function from the number of samples (and what random orders depend on: mersenne.py) to an array of indices. With a
+child it chooses among what the child has chosen.
 """
 from __future__ import annotations
 
 import enum
 import itertools
+import math
+import os
 from typing import Any, Iterable, Iterator
 
 import numpy as np
 
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
+from . import config
+from .mersenne import Mersenne, SeededPass
 
 
 class Shuffle(str, enum.Enum):
@@ -53,16 +57,16 @@ class BuiltinSampler:
         self.num_samples = num_samples
         self.child_sampler: BuiltinSampler | None = None
 
-    def choose(self, size: int, numbers: np.random.Generator, labels: np.ndarray | None = None) -> np.ndarray:
+    def choose(self, size: int, order: SeededPass, labels: np.ndarray | None = None) -> np.ndarray:
         """Indices in [0, size), without regard to the child and to num_samples."""
         raise NotImplementedError
 
-    def indices(self, size: int, numbers: np.random.Generator, labels: np.ndarray | None = None) -> np.ndarray:
+    def indices(self, size: int, order: SeededPass, labels: np.ndarray | None = None) -> np.ndarray:
         """The chosen samples of a source of `size`."""
-        below = None if self.child_sampler is None else self.child_sampler.indices(size, numbers, labels)
+        below = None if self.child_sampler is None else self.child_sampler.indices(size, order, labels)
         if below is not None:
             size, labels = len(below), None if labels is None else labels[below]
-        found = np.asarray(self.choose(size, numbers, labels), np.int64)
+        found = np.asarray(self.choose(size, order, labels), np.int64)
         if self.num_samples:
             found = found[:self.num_samples]
         if len(found) and not (0 <= found.min() and found.max() < size):
@@ -72,7 +76,12 @@ class BuiltinSampler:
 
     def count(self, size: int) -> int:
         """How many samples `indices` gives for a source of `size`."""
-        return len(self.indices(size, np.random.Generator(np.random.Philox(0)), None))
+        return len(self.indices(size, SeededPass(0, 0), None))
+
+    def _at_most(self, size: int) -> int:
+        """How many samples there are, where all of the child's are chosen and `num_samples` is the limit."""
+        below = size if self.child_sampler is None else self.child_sampler.count(size)
+        return min(self.num_samples or below, below)
 
     def add_child(self, sampler: BuiltinSampler) -> None:
         """Choose among the samples that `sampler` chooses. raises : RuntimeError if there is a child already"""
@@ -113,7 +122,7 @@ class SequentialSampler(BuiltinSampler):
         super().__init__(num_samples)
         self.start_index = start_index
 
-    def choose(self, size, numbers, labels=None):
+    def choose(self, size, order, labels=None):
         start = self.start_index or 0
         if not 0 <= start < max(size, 1):
             raise RuntimeError(f"Invalid parameter, start_index must be less than num_rows, but got start_index: {start}, "
@@ -134,11 +143,25 @@ class RandomSampler(BuiltinSampler):
             raise ArgumentError(f"shuffle must be valid shuffle mode but was: {shuffle}.")
         super().__init__(num_samples)
         self.replacement, self.shuffle = replacement, shuffle
+        self.chance: int | None = None
 
-    def choose(self, size, numbers, labels=None):
+    @classmethod
+    def once(cls, chance: int | None = None) -> RandomSampler:
+        """One whose order is the same in all passes: for `split`. chance : the seed where the program has set none"""
+        made = cls()
+        made.chance = int.from_bytes(os.urandom(4), "little") if chance is None else chance
+        return made
+
+    def choose(self, size, order, labels=None):
         if self.replacement:
-            return numbers.integers(0, size, self.num_samples or size) if size else np.arange(0)
-        return numbers.permutation(size)
+            engine = order.engine()
+            return np.array([engine.below(size) for _ in range(min(self.num_samples or size, size))], np.int64)
+        if self.chance is not None:
+            order = SeededPass(order.seed if order.fixed else self.chance, 0, kept=order.kept)
+        return order.shuffled(id(self), np.arange(size))
+
+    def count(self, size):
+        return self._at_most(size)
 
     def is_shuffled(self):
         return True
@@ -147,7 +170,8 @@ class RandomSampler(BuiltinSampler):
 class DistributedSampler(BuiltinSampler):
     """Every num_shards-th sample; shards have equally many, the last ones begin again where samples run out.
 
-    num_shards, shard_id : which shard;  shuffle : in random order, the same one for all shards
+    num_shards, shard_id : which shard
+    shuffle : in random order, the same one for all shards: of the seed that is set when the sampler is made
     offset : the shard that gets the first sample, and then shards are not filled up; -1: shard 0, and they are
     """
 
@@ -165,14 +189,27 @@ class DistributedSampler(BuiltinSampler):
         if offset > num_shards:
             raise RuntimeError(f"Invalid parameter, offset must not be greater than num_shards {num_shards}, but got: {offset}")
         self.num_shards, self.shard_id, self.shuffle, self.offset = num_shards, shard_id, shuffle, offset
+        self.seed = config.settings.seed
 
-    def choose(self, size, numbers, labels=None):
-        order = numbers.permutation(size) if self.is_random() else np.arange(size)
+    def choose(self, size, order, labels=None):
+        chosen = self.places(size)
+        return order.shuffled(id(self), np.arange(size), first=self.seed + 1)[chosen] if self.is_random() else chosen
+
+    def places(self, size: int) -> np.ndarray:
+        """Which places of an order of that size this shard has."""
+        found = self._of_shard(size)
+        return found[:self.num_samples] if self.num_samples else found
+
+    def _of_shard(self, size: int) -> np.ndarray:
         if self.offset < 0:
             each = -(-size // self.num_shards)
-            return order[(np.arange(each) * self.num_shards + self.shard_id) % size] if size else order
+            return (np.arange(each) * self.num_shards + self.shard_id) % max(size, 1)
         positions = np.arange(-(-(size + self.offset) // self.num_shards)) * self.num_shards + self.shard_id - self.offset
-        return order[positions[(positions >= 0) & (positions < size)]]
+        return positions[(positions >= 0) & (positions < size)]
+
+    def count(self, size):
+        below = size if self.child_sampler is None else self.child_sampler.count(size)
+        return len(self.places(below))
 
     def is_random(self) -> bool:
         """True if this sampler itself shuffles."""
@@ -183,6 +220,11 @@ class DistributedSampler(BuiltinSampler):
         self.offset = offset
         return self
 
+    def with_seed(self, seed: int) -> DistributedSampler:
+        """Change the seed; gives the sampler."""
+        self.seed = seed
+        return self
+
     def is_shuffled(self):
         return self.is_random() or super().is_shuffled()
 
@@ -191,7 +233,10 @@ class DistributedSampler(BuiltinSampler):
 
 
 class PKSampler(BuiltinSampler):
-    """num_val samples of each class. shuffle : which ones is random; class_column : where MindRecord has the label"""
+    """num_val samples of each class, drawn at random: a sample may come more than once.
+
+    shuffle : the order of the classes is random, too;  class_column : where MindRecord has the label
+    """
     needs_labels = True
 
     def __init__(self, num_val: int, num_class: int | None = None, shuffle: bool = False, class_column: str = "label",
@@ -208,20 +253,18 @@ class PKSampler(BuiltinSampler):
             raise RuntimeError(f"Invalid parameter, num_val must be greater than 0, but got: {num_val}")
         self.num_val, self.shuffle, self.class_column = num_val, shuffle, class_column
 
-    def choose(self, size, numbers, labels=None):
+    def choose(self, size, order, labels=None):
         if labels is None:
             raise RuntimeError("PKSampler needs a dataset whose labels are known before its samples are read.")
-        chosen = []
-        for label in np.unique(labels):
-            of_class = np.flatnonzero(labels == label)
-            if self.shuffle:
-                of_class = numbers.permutation(of_class)
-            chosen.append(of_class[:self.num_val])
-        found = np.concatenate(chosen) if chosen else np.arange(0)
-        return numbers.permutation(found) if self.shuffle else found
+        classes, engine = np.unique(labels).tolist(), order.engine()
+        if self.shuffle:                                     # once: later passes have the order of the first one
+            (engine if order.epoch == 0 else Mersenne(order.seed)).shuffle(classes)
+        members = {label: np.flatnonzero(labels == label) for label in classes}
+        return np.array([members[label][engine.below(len(members[label]))] for label in classes for _ in range(self.num_val)],
+                        np.int64)
 
     def is_shuffled(self):
-        return self.shuffle or super().is_shuffled()
+        return True
 
 
 class SubsetSampler(BuiltinSampler):
@@ -238,7 +281,7 @@ class SubsetSampler(BuiltinSampler):
                                     f"{index}, type: {type(index)}.")
         self.chosen = np.asarray(found, np.int64)
 
-    def choose(self, size, numbers, labels=None):
+    def choose(self, size, order, labels=None):
         return self.chosen
 
     def get_num_samples(self):
@@ -249,8 +292,11 @@ class SubsetSampler(BuiltinSampler):
 class SubsetRandomSampler(SubsetSampler):
     """The samples of a list of indices, in random order."""
 
-    def choose(self, size, numbers, labels=None):
-        return numbers.permutation(self.chosen)
+    def choose(self, size, order, labels=None):
+        return order.shuffled(id(self), self.chosen, step=0)
+
+    def count(self, size):
+        return min(self.num_samples or len(self.chosen), len(self.chosen))
 
     def is_shuffled(self):
         return True
@@ -280,13 +326,19 @@ class WeightedRandomSampler(BuiltinSampler):
             raise RuntimeError("WeightedRandomSampler: elements of weights vector must not be all zero")
         self.weights, self.replacement = np.asarray(weights, np.float64), replacement
 
-    def choose(self, size, numbers, labels=None):
+    def choose(self, size, order, labels=None):
         if len(self.weights) > size:
             raise RuntimeError(f"Invalid parameter, size of sample weights must be less than or equal to num of data, "
                                f"otherwise might cause generated id out of bound, but got weight size: {len(self.weights)}, "
                                f"num of data: {size}")
-        count = min(self.num_samples or size, size)
-        return numbers.choice(len(self.weights), count, self.replacement, self.weights / self.weights.sum())
+        count, engine = min(self.num_samples or size, size), order.engine(step=0)
+        if self.replacement:
+            return engine.choices(self.weights, count)
+        if count > len(self.weights):
+            raise RuntimeError(f"Invalid parameter, without replacement, weight size must be greater than or equal to "
+                               f"num_samples, but got weight size: {len(self.weights)}, num_samples: {count}")
+        waits = [-math.log(1 - engine.real()) / weight if weight else math.inf for weight in self.weights.tolist()]
+        return np.argsort(waits, kind="stable")[:count]      # Efraimidis, Spirakis 2006
 
     def is_shuffled(self):
         return True
@@ -306,7 +358,7 @@ class Sampler(BuiltinSampler):
     def reset(self) -> None:
         """Called between two passes."""
 
-    def choose(self, size, numbers, labels=None):
+    def choose(self, size, order, labels=None):
         self.dataset_size = size
         if self._passes:
             self.reset()

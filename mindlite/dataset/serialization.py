@@ -240,12 +240,14 @@ def _argument(kind: Any, name: str, value: Any, in_python: bool = False) -> Any:
 SAMPLERS: dict[str, tuple] = {           # name: what is written, and what makes it again
     "SequentialSampler": (lambda s: {"start_index": s.start_index or 0},
                           lambda d, n: SequentialSampler(d["start_index"], n)),
-    "RandomSampler": (lambda s: {"replacement": s.replacement, "reshuffle_each_epoch": True, "shuffle_mode": SHUFFLES[s.shuffle]},
-                      lambda d, n: RandomSampler(d["replacement"], n)),
+    "RandomSampler": (lambda s: {"replacement": s.replacement, "reshuffle_each_epoch": s.chance is None,
+                                 "shuffle_mode": SHUFFLES[s.shuffle]},
+                      lambda d, n: RandomSampler.once() if not d.get("reshuffle_each_epoch", True) else
+                      RandomSampler(d["replacement"], n)),
     "DistributedSampler": (lambda s: {"num_shards": s.num_shards, "shard_id": s.shard_id, "offset": s.offset, "even_dist": True,
-                                      "seed": config.settings.seed, "shuffle_mode": SHUFFLES[s.shuffle]},
+                                      "seed": s.seed + 1, "shuffle_mode": SHUFFLES[s.shuffle]},
                            lambda d, n: DistributedSampler(d["num_shards"], d["shard_id"], d["shuffle_mode"] != 0, n,
-                                                           d["offset"])),
+                                                           d["offset"]).with_seed(d["seed"] - 1)),
     "PKSampler": (lambda s: {"num_val": s.num_val, "shuffle": s.shuffle},
                   lambda d, n: PKSampler(d["num_val"], None, d["shuffle"], num_samples=n)),
     "SubsetSampler": (lambda s: {"indices": s.chosen.tolist()}, lambda d, n: SubsetSampler(d["indices"], n)),

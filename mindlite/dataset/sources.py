@@ -5,6 +5,7 @@ ones and in which order a sampler decides.
 """
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, Callable, Iterator, Sequence
 
@@ -15,13 +16,18 @@ from ..common.errors import ArgumentError, ValueRangeError
 from . import config, draws
 from .columns import as_row, names_list
 from .dataset import Dataset
+from .mersenne import SeededPass
 from .pipeline import PipelineError, Row, Run
-from .samplers import BuiltinSampler, select_sampler
+from .samplers import BuiltinSampler, RandomSampler, SequentialSampler, select_sampler
 
 
 class Source(Dataset):
-    """Base of sources whose samples have an index. sampler : which ones, in which order"""
-    by_row = True
+    """Base of sources whose samples have an index.
+
+    sampler    : which ones, in which order
+    sequential : True where rows have no index for MindSpore (text, iterators): `split` goes over all rows
+    """
+    by_row, sequential = True, False
 
     def __init__(self, sampler: BuiltinSampler, num_parallel_workers: int | None = None) -> None:
         super().__init__((), num_parallel_workers)
@@ -44,11 +50,12 @@ class Source(Dataset):
 
     def _chosen(self, run: Run | None, epoch: int) -> np.ndarray:
         if run is None or (self.sampler.is_sharded() and not run.seeded):    # all shards agree, without a seed too
-            numbers = draws.permutation_source(0, 0, epoch)
-        else:
-            numbers = run.order(self, epoch)
-        labels = self.labels() if self.sampler.wants_labels() else None
-        return self.sampler.indices(self.length(), numbers, labels)
+            return self._indices(SeededPass(0, epoch))
+        return self._indices(run.order(self, epoch))
+
+    def _indices(self, order: SeededPass) -> np.ndarray:
+        """The samples of one pass, in their order."""
+        return self.sampler.indices(self.length(), order, self.labels() if self.sampler.wants_labels() else None)
 
     def walk(self, run: Run, epoch: int) -> Iterator:
         number = run.numbers[id(self)]
@@ -71,9 +78,17 @@ class Source(Dataset):
         return False
 
     def use_sampler(self, new_sampler: BuiltinSampler | None) -> None:
-        if new_sampler is not None and not isinstance(new_sampler, BuiltinSampler):
+        """Put a sampler in the place of the outermost one: of a part of a split it chooses among the rows of this part."""
+        if new_sampler is None:
+            raise ArgumentError("Input sampler can not be None.")
+        if not isinstance(new_sampler, BuiltinSampler):
             raise ArgumentError("Input sampler is not an instance of a sampler.")
-        self.sampler, self._size, self._first = select_sampler(None, new_sampler, None, None, None), None, None
+        below = self.sampler.child_sampler
+        self.sampler = new_sampler
+        if below is not None:
+            self.sampler, added = below, new_sampler
+            self.add_sampler(added)
+        self._size, self._first = None, None
 
     def add_sampler(self, new_sampler: BuiltinSampler) -> None:
         """Choose among what the present sampler chooses."""
@@ -85,6 +100,20 @@ class Source(Dataset):
                 innermost = innermost.child_sampler
             innermost.child_sampler = self.sampler
         self.sampler, self._size, self._first = new_sampler, None, None
+
+    def _parts(self, counts: Sequence[int], randomize: bool) -> tuple:
+        """By samplers, so that the rows of a part can be chosen further (`use_sampler`)."""
+        if self.sequential:
+            return super()._parts(counts, randomize)
+        made, whole = [], RandomSampler.once()
+        for start, count in zip(itertools.accumulate(counts, initial=0), counts):
+            part = copy.copy(self)
+            if randomize:
+                part.add_sampler(RandomSampler.once(whole.chance))
+            for sampler in (SequentialSampler(start, count), SequentialSampler()):
+                part.add_sampler(sampler)
+            made.append(part)
+        return tuple(made)
 
     def is_shuffled(self) -> bool:
         return self.sampler.is_shuffled()
@@ -117,6 +146,7 @@ class GeneratorDataset(Source):
         if not (self.random_access or callable(source) or hasattr(source, "__iter__") or hasattr(source, "__next__")):
             raise ArgumentError("Input `source` function of GeneratorDataset should be callable, iterable or random accessible, "
                                 "commonly it should implement one of the method like yield, __getitem__ or __next__(__iter__).")
+        self.sequential = not self.random_access
         if column_names is None and schema is None:
             raise ValueRangeError("Neither columns_names nor schema are provided.")
         if isinstance(column_names, tuple):

@@ -454,7 +454,7 @@ def test_text_is_shuffled_by_default_by_files_or_not_at_all(tmp_path, monkeypatc
     plain.sort()
     mixed = [row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt")))]
     assert mixed != plain and sorted(mixed) == plain
-    by_file = [row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), shuffle=ds.Shuffle.FILES))]
+    by_file = [row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), None, 1, ds.Shuffle.FILES))]
     assert sorted(by_file) == plain and all(by_file[k][1:] == str(k % 10) for k in range(30))
     parts = [[row[0] for row in rows(ds.TextFileDataset(str(tmp_path / "*.txt"), None, 1, False, num_shards=4, shard_id=k))]
              for k in range(4)]

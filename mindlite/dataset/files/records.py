@@ -352,7 +352,7 @@ def RandomDataset(total_rows=None, schema=None, columns_list=None, num_samples=N
     if described is not None and not isinstance(described, Schema):
         raise ArgumentError(f"Argument schema with value {schema} is not of type [Schema, str].")
     wanted = names_list(columns_list, "columns_list")
-    numbers = draws.permutation_source(0, 0, 0)
+    numbers = np.random.Generator(np.random.Philox(0))
     if described is None:
         described = Schema()
         for k in range(len(wanted) or int(numbers.integers(1, MOST_COLUMNS, endpoint=True))):

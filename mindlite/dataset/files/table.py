@@ -20,9 +20,13 @@ from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
 from ..config import MOST_WORKERS, settings, whole_number, workers
 from ..operation import flag
 from ..pipeline import Run
+from ..mersenne import SeededPass, buffered
 from ..samplers import BuiltinSampler, Shuffle, select_sampler
 from ..sources import Source
 from ..vision.formats import pixels
+
+
+LEAST_BUFFER, FILES_IN_BUFFER = 10000, 4     # rows of the buffer that text is drawn from, or the rows of so many files
 
 
 class BadFileError(FileFormatError, RuntimeError):
@@ -71,59 +75,57 @@ def in_turn(groups: np.ndarray, readers: int | None) -> np.ndarray:
     return np.lexsort((reader, turn))
 
 
-class InTurn(BuiltinSampler):
-    """All samples, one of each reader in turn: see `in_turn`."""
+class TextOrder(BuiltinSampler):
+    """The rows of files of text, as MindSpore reads them: files in an order, a line of each reader in turn, then a buffer.
 
-    def __init__(self, groups: Sequence[int], readers: int | None, num_samples: int | None) -> None:
-        super().__init__(num_samples)
-        self.groups, self.readers = np.asarray(groups), readers
-
-    def choose(self, size, numbers, labels=None):
-        return in_turn(self.groups, self.readers)
-
-
-class ShardOfRows(BuiltinSampler):
-    """One of num_shards equal blocks of rows, as MindSpore splits text: the last ones begin again with the first rows.
-
-    groups : the file of each row;  by_file : shards are every n-th file
-    readers: see `in_turn`
+    groups   : the file of each row;  readers : see `in_turn`
+    files, rows : whether files, or rows, are in random order
+    num_shards, shard_id : one of equal blocks of rows; the last ones begin again with the first rows
+    by_file  : shards are every num_shards-th file
     """
 
-    def __init__(self, num_shards: int, shard_id: int, shuffle: bool, num_samples: int | None, by_file: bool = False,
-                 groups: Sequence[int] | None = None, readers: int | None = None) -> None:
+    def __init__(self, groups: Sequence[int] | np.ndarray, readers: int | None, files: bool, rows: bool, num_samples: int | None,
+                 num_shards: int = 0, shard_id: int = 0, by_file: bool = False) -> None:
         super().__init__(num_samples)
-        self.num_shards, self.shard_id, self.shuffle, self.by_file = num_shards, shard_id, shuffle, by_file
-        self.groups, self.readers = None if groups is None else np.asarray(groups), readers
+        self.groups, self.readers, self.files, self.rows = np.asarray(groups), readers, files, rows
+        self.num_shards, self.shard_id, self.by_file = num_shards, shard_id, by_file
 
-    def choose(self, size, numbers, labels=None):
+    def choose(self, size, order, labels=None):
+        count = int(self.groups.max()) + 1 if size else 0
+        files = np.arange(count)
+        if self.files:                                       # shards agree, whatever the seed
+            files = order.shuffled(id(self), files, step=1, first=1) if self.num_shards > 1 else \
+                order.shuffled(id(self), files, step=0)
+        rank = np.empty(count, np.int64)
+        rank[files] = np.arange(count)
+        places = np.argsort(rank[self.groups], kind="stable")
+        if self.by_file:
+            places = places[rank[self.groups[places]] % self.num_shards == self.shard_id]
+        elif self.num_shards:
+            places = places[self._block(size)]
+        places = places[in_turn(self.groups[places], self.readers)][:self.num_samples or None]
+        return self._mixed(places, count, order) if self.rows else places
+
+    def _block(self, size: int) -> np.ndarray:
         each = -(-size // self.num_shards)
-        block = np.arange(self.shard_id * each, (self.shard_id + 1) * each) % max(size, 1)
-        if self.by_file and self.groups is not None:
-            block = np.flatnonzero(self.groups % self.num_shards == self.shard_id)
-        if self.shuffle:
-            return numbers.permutation(block)
-        return block if self.groups is None else block[in_turn(self.groups[block], self.readers)]
+        return np.arange(self.shard_id * each, (self.shard_id + 1) * each) % max(size, 1)
+
+    def _mixed(self, places: np.ndarray, files: int, order: SeededPass) -> np.ndarray:
+        buffer = max(LEAST_BUFFER, FILES_IN_BUFFER * (len(places) // max(files, 1)))
+        numbers = order.numbers64(order.epoch * len(places))
+        return np.fromiter(buffered(iter(places.tolist()), buffer, numbers), np.int64, len(places))
+
+    def count(self, size):
+        found = len(self._block(size)) if self.num_shards and not self.by_file else size
+        if self.by_file:
+            found = int((self.groups % self.num_shards == self.shard_id).sum())
+        return min(self.num_samples or found, found)
 
     def is_shuffled(self):
-        return self.shuffle
+        return self.files or self.rows
 
     def is_sharded(self):
         return self.num_shards > 1
-
-
-class FileOrder(BuiltinSampler):
-    """All samples, the files in random order. groups : the file of each sample"""
-
-    def __init__(self, groups: Sequence[int], num_samples: int | None) -> None:
-        super().__init__(num_samples)
-        self.groups = np.asarray(groups)
-
-    def choose(self, size, numbers, labels=None):
-        positions = numbers.permutation(int(self.groups.max()) + 1 if size else 0)
-        return np.argsort(positions[self.groups], kind="stable")
-
-    def is_shuffled(self):
-        return True
 
 
 class FileSource(Source):
@@ -131,7 +133,6 @@ class FileSource(Source):
     found: Samples
     columns: tuple[str, ...]
     arguments: dict[str, Any]
-    sequential = False                   # text: rows have no index for MindSpore, shards are blocks of rows
 
     def names(self) -> list[str]:
         return list(self.found.columns or self.columns)
@@ -248,17 +249,11 @@ def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
         return select_sampler(count, given["sampler"], shuffle, shards, shard)
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
         raise ArgumentError("shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.GLOBAL' or 'Shuffle.FILES'.")
-    chosen = select_sampler(count, None, shuffle, shards, shard)
-    readers = given["num_parallel_workers"] or settings.workers_asked
-    if shards is not None:
-        by_file = "shard_equal_rows" in given and not given["shard_equal_rows"]
-        mixed = shuffle not in (False, Shuffle.FALSE, Shuffle.FILES)
-        return ShardOfRows(shards, shard, mixed, count, by_file, found.groups, readers)
-    if shuffle == Shuffle.FILES and found.groups is not None:
-        return FileOrder(found.groups, count)
-    if shuffle in (False, Shuffle.FALSE) and found.groups is not None:
-        return InTurn(found.groups, readers, count)
-    return chosen
+    groups = np.zeros(found.count, np.int64) if found.groups is None else found.groups
+    files = shuffle not in (False, Shuffle.FALSE)
+    by_file = shards is not None and "shard_equal_rows" in given and not given["shard_equal_rows"]
+    return TextOrder(groups, given["num_parallel_workers"] or settings.workers_asked, files, files and shuffle != Shuffle.FILES,
+                     count, shards or 0, shard or 0, by_file)
 
 
 # ------------------------------------------------------------------- folders and files

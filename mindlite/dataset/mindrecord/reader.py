@@ -10,7 +10,8 @@ import numpy as np
 from ...common.errors import ArgumentError, ValueRangeError
 from ..columns import ColumnError, names_list
 from ..config import whole_number
-from ..samplers import BuiltinSampler, Shuffle, select_sampler
+from ..mersenne import Minstd, SeededPass
+from ..samplers import BuiltinSampler, DistributedSampler, RandomSampler, Shuffle, select_sampler
 from ..sources import Source
 from .errors import MindRecordError, MRMFetchDataError, ParamTypeError, ParamValueError
 from .layout import SCALARS, MindRecordFile
@@ -211,9 +212,9 @@ class PaddedShards(BuiltinSampler):
         super().__init__()
         self.num_shards, self.shard_id, self.shuffle = num_shards, shard_id, shuffle
 
-    def choose(self, size, numbers, labels=None):
-        order = numbers.permutation(size) if self.shuffle else np.arange(size)
-        return order[self.shard_id::self.num_shards]
+    def choose(self, size, order, labels=None):
+        places = order.shuffled(id(self), np.arange(size)) if self.shuffle else np.arange(size)
+        return places[self.shard_id::self.num_shards]
 
     def is_shuffled(self):
         return self.shuffle
@@ -263,6 +264,8 @@ class MindDataset(Source):
             if name not in padded_sample:                    # type: ignore[operator]
                 raise ValueRangeError(f"padded_sample cannot match columns_list: it has no {name!r}")
         chosen = select_sampler(num_samples, sampler, shuffle, num_shards, shard_id)
+        if type(chosen) is RandomSampler and isinstance(shuffle, Shuffle):
+            chosen.shuffle = shuffle
         if self.num_padded and num_shards is not None:
             chosen = PaddedShards(num_shards, shard_id, shuffle not in (False, Shuffle.FALSE))     # type: ignore[arg-type]
         super().__init__(chosen, num_parallel_workers)
@@ -279,6 +282,27 @@ class MindDataset(Source):
                                   f"value of 'num_shards': {self.sampler.num_shards}.\n Please adjust the value of 'num_padded'.",
                                   location=self.made_at)
         return total
+
+    def _indices(self, order: SeededPass) -> np.ndarray:
+        """MindSpore's reader of MindRecord has a generator of its own, which begins with the next seed."""
+        chosen, size = self.sampler, self.length()
+        if type(chosen) is RandomSampler and not (chosen.replacement or chosen.num_samples or chosen.child_sampler):
+            if chosen.shuffle in (Shuffle.FILES, Shuffle.INFILE):
+                return self._by_files(chosen.shuffle, Minstd(order.seed + 1 + order.epoch))
+            return order.shuffled(id(chosen), np.arange(size), first=order.seed + 1, kind=Minstd)
+        if type(chosen) is DistributedSampler and chosen.is_random() and not chosen.child_sampler:
+            mixed = Minstd(chosen.seed + 1 + order.epoch).shuffle(list(range(size)))
+            return np.array(mixed, np.int64)[chosen.places(size)]
+        return super()._indices(order)
+
+    def _by_files(self, shuffle: Shuffle, engine: Minstd) -> np.ndarray:
+        """Files in random order, or rows in random order within each file."""
+        parts: list[list[int]] = [[] for _ in self.rows.files]
+        for row, (file, _) in enumerate(self.rows.positions):
+            parts[file].append(row)
+        for part in [parts] if shuffle == Shuffle.FILES else parts:
+            engine.shuffle(part)
+        return np.concatenate([np.array(part, np.int64) for part in parts])
 
     def labels(self) -> np.ndarray | None:
         column = getattr(self.sampler, "class_column", "label")
