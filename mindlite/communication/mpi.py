@@ -6,7 +6,8 @@ reported, in place of a wait for ever. A collective begins with an exchange of 5
 and the array itself if it is that small; what differs is reported before it corrupts or hangs. An exception that ends the
 program, here or on another rank, ends all ranks: `MPI_Abort` with status 70.
 
-Large arrays go in pieces of 4 MiB, in place: one call for 64 MiB was measured four times slower.
+Collectives of ranks on one machine go through memory that they share (shared_memory.py), others are MPI's (`_Messages`). Large
+arrays go in pieces of 4 MiB then, in place: one call for 64 MiB was measured four times slower.
 """
 import atexit
 import fcntl
@@ -25,14 +26,15 @@ import numpy as np
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError
 from ..common.locks import new_lock
-from ..common.ranks import FOLDS, Engine, folded
+from ..common.ranks import Engine, folded
+from .shared_memory import RECORD, SharedMemory
 
 PIECE = 4 << 20                                  # bytes
 STATUS = 70                                      # EX_SOFTWARE of sysexits.h
 TICK = 0.1                                       # seconds between two looks at the deadlines
 PATIENCE, PASS_ON = 2.0, 0.2                     # seconds for the launcher to read what a rank has written, and to pass it on
-HASH, INLINE = 8, 504                            # bytes of the first exchange: a hash, and arrays that are that small
-TEXT = 240                                       # bytes of a description that ranks exchange where they differ
+HASH = 8                                         # bytes of the first exchange that are a hash; small arrays are the rest
+INLINE = RECORD - HASH
 _NATIVE = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "c8", "c16"}
 
 
@@ -48,7 +50,10 @@ class MpiEngine(Engine):
         super().__init__(world.Get_rank(), world.Get_size())
         self.library = self.mpi.Get_library_version()[:200]
         self.timeout = config.ranks_timeout if timeout is None else timeout
-        self.communicators, self.numbers, self.ended = {tuple(range(self.size)): world}, {}, ""
+        self.world, self.numbers, self.ended = world, {}, ""
+        self.node = world.Split_type(self.mpi.COMM_TYPE_SHARED)          # the ranks on this machine
+        self.machines = world.allgather(self.node.bcast(self.rank))     # that of each rank, by its first rank
+        self.ways: dict = {}                                 # {ranks: SharedMemory or _Messages}
         self.talks, self.calls = new_lock(), {}       # {thread: (when the call is late, what it is)}
         threading.Thread(target=self._look_at_the_clock, name="deadlines", daemon=True).start()
         self._end_on_exceptions()
@@ -88,34 +93,39 @@ class MpiEngine(Engine):
         what = f"collective {number} of the ranks {list(ranks)}: {what}"
 
         def checked():
-            communicator = self._communicator(ranks)
-            mine, theirs = np.zeros(HASH + INLINE, np.uint8), np.empty((len(ranks), HASH + INLINE), np.uint8)
+            way, mine = self._way(ranks), np.zeros(RECORD, np.uint8)
             mine[:HASH] = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=HASH).digest(), np.uint8)
             if inline is not None:
                 mine[HASH:HASH + inline.nbytes] = inline.reshape(-1).view(np.uint8)
-            communicator.Allgather(mine, theirs)
+            theirs = way.agree(mine)
             if (theirs[:, :HASH] != mine[:HASH]).any():
-                text = np.zeros(TEXT, np.uint8)
-                described = what.encode()[:TEXT]
-                text[:len(described)] = np.frombuffer(described, np.uint8)
-                texts = np.empty((len(ranks), TEXT), np.uint8)
-                communicator.Allgather(text, texts)
-                said = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in texts]
-                raise _Failure("the ranks do not do the same: " + "; ".join(
-                    f"rank {rank}: {line}" for rank, line in zip(ranks, said)), f"rank {self.rank} of {self.size}")
+                self._tell(ranks, way, what)
             if inline is None:
-                return job(communicator)
+                return job(way)
             rows = np.ascontiguousarray(theirs[:, HASH:HASH + inline.nbytes])
             return job(rows.view(inline.dtype).reshape(len(ranks), *inline.shape))
         return self._run(what, checked)
 
-    def _communicator(self, ranks):
-        if ranks not in self.communicators:
-            world = self.communicators[tuple(range(self.size))]
-            group = world.Get_group().Incl(ranks)
+    def _tell(self, ranks, way, what):
+        """raises : _Failure, which says what each rank was about to do"""
+        text = np.zeros(RECORD, np.uint8)
+        described = what.encode()[:RECORD]
+        text[:len(described)] = np.frombuffer(described, np.uint8)
+        said = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in way.agree(text)]
+        raise _Failure("the ranks do not do the same: " + "; ".join(
+            f"rank {rank}: {line}" for rank, line in zip(ranks, said)), f"rank {self.rank} of {self.size}")
+
+    def _way(self, ranks):
+        """What moves the arrays of these ranks."""
+        if ranks not in self.ways:
+            everybody = len(ranks) == self.size
             tag = int.from_bytes(hashlib.blake2b(repr(ranks).encode(), digest_size=2).digest(), "big") % 32000
-            self.communicators[ranks] = world.Create_group(group, tag)
-        return self.communicators[ranks]
+            communicator = self.world if everybody else self.world.Create_group(self.world.Get_group().Incl(ranks), tag)
+            way = None
+            if config.shared_memory and 1 < len(ranks) and len({self.machines[rank] for rank in ranks}) == 1:
+                way = SharedMemory(communicator, self.mpi)
+            self.ways[ranks] = way if way is not None and way.usable else _Messages(communicator, self.mpi)
+        return self.ways[ranks]
 
     # -- what an engine defines
 
@@ -123,49 +133,39 @@ class MpiEngine(Engine):
         what = f"fold by {reduction} of {_kind(array)}"
         if 0 < array.nbytes <= INLINE:
             return self._agreed(ranks, what, lambda arrays: folded(list(arrays), reduction), array)
-        return self._agreed(ranks, what, lambda c: self._folded(c, array, reduction, owned))
+        return self._agreed(ranks, what, lambda way: self._folded(way, array, reduction, owned))
 
-    def _folded(self, communicator, array, reduction, owned=False):
+    def _folded(self, way, array, reduction, owned=False):
         narrow = array.dtype.str[1:] not in _NATIVE
         out = array.astype(np.uint8 if array.dtype.kind == "b" else np.float32) if narrow else array if owned else array.copy()
-        operation = self._operation(reduction)
-        flat = out.reshape(-1)
-        step = max(1, PIECE // out.itemsize)
-        for begin in range(0, max(flat.size, 1), step):
-            communicator.Allreduce(self.mpi.IN_PLACE, flat[begin:begin + step], operation)
+        way.fold(out.reshape(-1), reduction)
         return out.astype(array.dtype) if narrow else out
 
     def fold_parts(self, parts, reduction, ranks):
         place = ranks.index(self.rank)
         what = f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}"
-        dtype, shape = parts[0].dtype, parts[place].shape
+        dtype, shape, sizes = parts[0].dtype, parts[place].shape, [part.size for part in parts]
 
-        def job(communicator):
-            if dtype.str[1:] not in _NATIVE:
-                whole = self._folded(communicator, np.concatenate([part.reshape(-1) for part in parts]), reduction)
-                begin = sum(part.size for part in parts[:place])
-                return whole[begin:begin + parts[place].size].reshape(shape)
-            out = np.empty(shape, dtype)
+        def job(way):
             flat = np.concatenate([part.reshape(-1) for part in parts])
-            communicator.Reduce_scatter(flat, out.reshape(-1), [part.size for part in parts], self._operation(reduction))
-            return out
+            if dtype.str[1:] not in _NATIVE:
+                begin = sum(sizes[:place])
+                return self._folded(way, flat, reduction)[begin:begin + sizes[place]].reshape(shape)
+            out = np.empty(sizes[place], dtype)
+            way.fold_parts(flat, sizes, out, reduction)
+            return out.reshape(shape)
         return self._agreed(ranks, what, job)
 
     def exchange(self, parts, shapes, ranks):
         what, dtype = f"exchange of {parts[0].dtype}", parts[0].dtype
-        sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for shape in shapes]
+        sizes = [math.prod(shape) * dtype.itemsize for shape in shapes]
 
-        def job(communicator):
+        def job(way):
             flat = np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
-            counts = np.array([part.nbytes for part in parts], np.int64)
-            theirs = np.empty(len(ranks), np.int64)
-            communicator.Alltoall(counts, theirs)
-            if theirs.tolist() != sizes:
-                raise _Failure(f"rank {self.rank} waits for {sizes} bytes from the ranks {list(ranks)}, which send "
-                               f"{theirs.tolist()}", "")
             out = np.empty(sum(sizes), np.uint8)
-            byte = self.mpi.BYTE
-            communicator.Alltoallv([flat, counts.tolist(), byte], [out, sizes, byte])
+            coming = way.exchange(flat, [part.nbytes for part in parts], sizes, out)
+            if coming != sizes:
+                raise _Failure(f"rank {self.rank} waits for {sizes} bytes from the ranks {list(ranks)}, which send {coming}", "")
             ends = np.cumsum(sizes)
             return [out[end - size:end].view(dtype).reshape(shape) for size, end, shape in zip(sizes, ends, shapes)]
         return self._agreed(ranks, what, job)
@@ -173,9 +173,9 @@ class MpiEngine(Engine):
     def gather(self, array, shapes, ranks):
         sizes = [math.prod(shape) * array.itemsize for shape in shapes]
 
-        def job(communicator):
-            out, byte = np.empty(sum(sizes) // array.itemsize, array.dtype), self.mpi.BYTE
-            communicator.Allgatherv(_bytes_of(array, self.mpi), [out.view(np.uint8), sizes, byte])
+        def job(way):
+            out = np.empty(sum(sizes) // array.itemsize, array.dtype)
+            way.gather(array.reshape(-1).view(np.uint8), sizes, out.view(np.uint8))
             return out
         what = f"gather of {array.dtype}, {' and '.join([str(list(shape)) for shape in shapes])}"
         if 0 < array.nbytes <= INLINE and len(set(sizes)) == 1:
@@ -183,40 +183,33 @@ class MpiEngine(Engine):
         return self._agreed(ranks, what, job)
 
     def spread(self, array, root, ranks):
-        def job(communicator):
+        def job(way):
             out = array.copy()
-            flat = out.reshape(-1).view(np.uint8)
-            for begin in range(0, max(flat.size, 1), PIECE):
-                communicator.Bcast([flat[begin:begin + PIECE], self.mpi.BYTE], root)
+            way.spread(out.reshape(-1).view(np.uint8), root)
             return out
         return self._agreed(ranks, f"broadcast from {root} of {_kind(array)}", job)
 
     def deliver(self, array, to, tag):
-        world = self.communicators[tuple(range(self.size))]
-        self._run(f"send of {_kind(array)} to rank {to} with tag {tag}", lambda: world.Send(_bytes_of(array, self.mpi), to, tag))
+        self._run(f"send of {_kind(array)} to rank {to} with tag {tag}",
+                  lambda: self.world.Send(_bytes_of(array, self.mpi), to, tag))
 
     def hand_over(self, array, to, tag):
-        world, array = self.communicators[tuple(range(self.size))], array.copy()
-        what = f"send of {_kind(array)} to rank {to} with tag {tag}"
-        request = self._run(what, lambda: world.Issend(_bytes_of(array, self.mpi), to, tag))     # done when it is received
+        array, what = array.copy(), f"send of {_kind(array)} to rank {to} with tag {tag}"
+        request = self._run(what, lambda: self.world.Issend(_bytes_of(array, self.mpi), to, tag))     # done when it is received
         return _Ticket(self, what, request, array)
 
     def collect(self, shape, dtype, source, tag):
-        world, out = self.communicators[tuple(range(self.size))], np.empty(shape, dtype)
+        out = np.empty(shape, dtype)
         self._run(f"receive of {_kind(out)} from rank {source} with tag {tag}",
-                  lambda: world.Recv(_bytes_of(out, self.mpi), source, tag))
+                  lambda: self.world.Recv(_bytes_of(out, self.mpi), source, tag))
         return out
-
-    def _operation(self, reduction):
-        return {"sum": self.mpi.SUM, "prod": self.mpi.PROD, "max": self.mpi.MAX, "min": self.mpi.MIN,
-                "any": self.mpi.MAX, "all": self.mpi.MIN}[reduction] if reduction in FOLDS else None
 
     # -- the end
 
     def close(self):
         self.in_turn()
         if not self.ended:
-            self._agreed(tuple(range(self.size)), "the end of the program", lambda communicator: communicator.Barrier())
+            self._agreed(tuple(range(self.size)), "the end of the program", lambda way: None)
             self.ended = "the ranks have parted: release() was called, or the program has ended"
 
     def abort(self, message):
@@ -243,6 +236,41 @@ class MpiEngine(Engine):
             self.close()
         except RankError as error:
             self.abort(f"rank {self.rank} has ended before the others: {error}")
+
+
+class _Messages:
+    """MPI's collectives between the ranks of a communicator, with the methods of SharedMemory."""
+
+    def __init__(self, communicator, mpi):
+        self.communicator, self.mpi, self.count = communicator, mpi, communicator.Get_size()
+        self.operations = {"sum": mpi.SUM, "prod": mpi.PROD, "max": mpi.MAX, "min": mpi.MIN, "any": mpi.MAX, "all": mpi.MIN}
+
+    def agree(self, record):
+        theirs = np.empty((self.count, RECORD), np.uint8)
+        self.communicator.Allgather(record, theirs)
+        return theirs
+
+    def fold(self, array, reduction):
+        step = PIECE // array.itemsize
+        for begin in range(0, array.size, step):
+            self.communicator.Allreduce(self.mpi.IN_PLACE, array[begin:begin + step], self.operations[reduction])
+
+    def fold_parts(self, array, sizes, out, reduction):
+        self.communicator.Reduce_scatter(array, out, sizes, self.operations[reduction])
+
+    def gather(self, array, sizes, out):
+        self.communicator.Allgatherv([array, self.mpi.BYTE], [out, sizes, self.mpi.BYTE])
+
+    def exchange(self, array, counts, sizes, out):
+        coming = np.empty(self.count, np.int64)
+        self.communicator.Alltoall(np.array(counts, np.int64), coming)
+        if coming.tolist() == sizes:
+            self.communicator.Alltoallv([array, counts, self.mpi.BYTE], [out, sizes, self.mpi.BYTE])
+        return coming.tolist()
+
+    def spread(self, array, root):
+        for begin in range(0, array.size, PIECE):
+            self.communicator.Bcast([array[begin:begin + PIECE], self.mpi.BYTE], root)
 
 
 class _Ticket:

@@ -112,8 +112,11 @@ def simulated(program, count):
     return SimWorld(count).run(space["values"])
 
 
+@pytest.mark.parametrize("memory", ["1", "0"])
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_processes_compute_what_a_simulated_world_computes(program, count):
+def test_processes_compute_what_a_simulated_world_computes(program, count, memory, monkeypatch):
+    """Through memory that they share, and through MPI's messages."""
+    monkeypatch.setenv("MINDLITE_SHARED_MEMORY", memory)
     status, out, err = launch.mpirun(count, program)
     assert status == 0, err
     lines = sorted(line for line in out.splitlines() if line.startswith("rank "))
@@ -151,7 +154,8 @@ def test_what_messages_cost_is_measured_and_the_same_on_all_ranks(program, tmp_p
     """What is kept changes where it was twice too large alone; another way, TCP, has numbers of its own."""
     monkeypatch.setenv("MINDLITE_CACHE_DIR", str(tmp_path))
     found = {}
-    for way, variables in (("memory", {}), ("again", {}), ("tcp", {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp"})):
+    tcp = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "MINDLITE_SHARED_MEMORY": "0"}
+    for way, variables in (("memory", {}), ("again", {}), ("tcp", tcp)):
         with monkeypatch.context() as inner:
             for name, value in variables.items():
                 inner.setenv(name, value)

@@ -1,0 +1,136 @@
+"""Collectives between ranks of one machine, through memory that they share.
+
+    rank 0  x0 -> area 0        barrier        x0 = area 0 + area 1
+    rank 1  x1 -> area 1                       x1 = area 0 + area 1
+
+Each rank writes what it has into its area, and all read after a barrier: bytes are copied once on their way, and each rank adds
+up in the order of the ranks, so all have the same bits. There are two areas for a rank, which take turns: who writes into one
+knows from the barrier between that nobody reads it any more. Larger arrays go in pieces of an area, which stay in the cache.
+
+The barrier is a semaphore for each pair of ranks, in the same memory. A rank that waits looks a few times and then sleeps in the
+kernel. MPI's calls never sleep: with more threads than cores they take the time of the rank that they wait for.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ..common.ranks import FOLDS
+
+RECORD = 512                                     # bytes of what ranks exchange to agree
+PIECE = 1 << 20                                  # bytes of an area
+LOOKS = 20                                       # at a semaphore before a rank sleeps: some microseconds
+_SEMAPHORE = 64                                  # bytes, a cache line; glibc's sem_t has 32
+_ELEMENTWISE = {**FOLDS, "any": np.maximum, "all": np.minimum}   # of bool as bytes
+
+
+class SharedMemory:
+    """The memory that the ranks of one communicator share. mpi: mpi4py's MPI, which maps the memory
+
+    What is given and filled is flat and contiguous. All ranks of the group call the same methods in the same order.
+    """
+
+    def __init__(self, communicator: Any, mpi: Any) -> None:
+        self.place, self.count = communicator.Get_rank(), communicator.Get_size()
+        semaphores, records = _SEMAPHORE * self.count ** 2, 2 * self.count * RECORD
+        nbytes = semaphores + records + 2 * self.count * PIECE
+        self.window = mpi.Win.Allocate_shared(nbytes if self.place == 0 else 0, 1, comm=communicator)
+        memory = np.frombuffer(self.window.Shared_query(0)[0], np.uint8, nbytes)
+        self.records = memory[semaphores:semaphores + records].reshape(2, self.count, RECORD)
+        self.areas = memory[semaphores + records:].reshape(2, self.count, PIECE)
+        self.turn = 0
+        library = ctypes.CDLL(None, use_errno=True)
+        self.post, self.wait, self.look = library.sem_post, library.sem_wait, library.sem_trywait
+        others = [rank for rank in range(self.count) if rank != self.place]
+
+        def semaphore(giver: int, taker: int) -> ctypes.c_void_p:
+            return ctypes.c_void_p(memory.ctypes.data + _SEMAPHORE * (giver * self.count + taker))
+        self.mine = [semaphore(self.place, rank) for rank in others]
+        self.theirs = [semaphore(rank, self.place) for rank in others]
+        made = all([library.sem_init(mark, 1, 0) == 0 for mark in self.mine])
+        self.usable = bool(communicator.allreduce(made, mpi.MIN))    # not where semaphores are for one process alone (macOS)
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here. What they have written before it is seen behind it."""
+        for mark in self.mine:
+            self.post(mark)
+        for mark in self.theirs:
+            if not any(self.look(mark) == 0 for _ in range(LOOKS)):
+                while self.wait(mark) != 0:                  # a signal has come: Python sees to it between two calls
+                    pass
+        self.turn = 1 - self.turn
+
+    def agree(self, record: np.ndarray) -> np.ndarray:
+        """All ranks' records of RECORD bytes, a row for each."""
+        records = self.records[self.turn]
+        records[self.place] = record
+        self.barrier()
+        return records
+
+    def _published(self, piece: np.ndarray) -> np.ndarray:
+        """All ranks' areas, of elements like those of `piece`, which lies in that of this rank."""
+        areas = self.areas[self.turn].view(piece.dtype)
+        areas[self.place, :piece.size] = piece
+        self.barrier()
+        return areas
+
+    def fold(self, array: np.ndarray, reduction: str) -> None:
+        """Put the fold of all ranks' arrays into `array`."""
+        step = PIECE // array.itemsize
+        for begin in range(0, array.size, step):
+            piece = array[begin:begin + step]
+            _fold(self._published(piece)[:, :piece.size], reduction, piece)
+
+    def fold_parts(self, array: np.ndarray, sizes: list[int], out: np.ndarray, reduction: str) -> None:
+        """Fold this rank's part of all ranks' arrays into `out`; sizes: how many elements each rank's part has."""
+        step, mine = PIECE // array.itemsize, sum(sizes[:self.place])
+        for begin in range(0, array.size, step):
+            areas = self._published(array[begin:begin + step])
+            low, high = max(begin, mine), min(begin + step, mine + out.size)
+            if low < high:
+                _fold(areas[:, low - begin:high - begin], reduction, out[low - mine:high - mine])
+
+    def gather(self, array: np.ndarray, sizes: list[int], out: np.ndarray) -> None:
+        """Put all ranks' bytes one behind the other; sizes: how many each has."""
+        self._copy(array, sizes, [0] * self.count, sizes, out)
+
+    def exchange(self, array: np.ndarray, counts: list[int], sizes: list[int], out: np.ndarray) -> list[int]:
+        """Put what all ranks have for this one, one behind the other. array: the bytes for rank 0, 1, ..; counts: how many for
+        each; sizes: how many should come from each. Gives how many do; where they are others, nothing is moved."""
+        told = self._published(np.array(counts, np.int64))[:, :self.count].copy()
+        coming = told[:, self.place].tolist()
+        if coming == sizes:
+            self._copy(array, told.sum(1).tolist(), told[:, :self.place].sum(1).tolist(), sizes, out)
+        return coming
+
+    def _copy(self, array: np.ndarray, totals: list[int], starts: list[int], sizes: list[int], out: np.ndarray) -> None:
+        """Put parts of all ranks' bytes one behind the other: from rank r sizes[r] of its totals[r] bytes, from starts[r] on."""
+        ends = np.cumsum(sizes).tolist()
+        for begin in range(0, max(totals), PIECE):
+            areas = self._published(array[begin:begin + PIECE])
+            for area, start, size, end in zip(areas, starts, sizes, ends):
+                low, high = max(begin, start), min(begin + PIECE, start + size)
+                if low < high:
+                    shift = end - size - start
+                    out[shift + low:shift + high] = area[low - begin:high - begin]
+
+    def spread(self, array: np.ndarray, root: int) -> None:
+        """Put the bytes of the rank `root` into `array`."""
+        for begin in range(0, array.size, PIECE):
+            piece = array[begin:begin + PIECE]
+            if self.place == root:
+                self._published(piece)
+            else:
+                area = self.areas[self.turn, root]
+                self.barrier()
+                piece[:] = area[:piece.size]
+
+
+def _fold(rows: np.ndarray, reduction: str, out: np.ndarray) -> None:
+    """The fold of rows, in their order, into `out`."""
+    fold = _ELEMENTWISE[reduction]
+    fold(rows[0], rows[1], out=out)
+    for row in rows[2:]:
+        fold(out, row, out=out)
