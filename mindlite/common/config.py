@@ -76,8 +76,8 @@ SWITCHES = (
     Switch("ranks_timeout", 300.0, "MINDLITE_RANKS_TIMEOUT", float,
            "seconds after which a rank that waits for another gives up, and all ranks end"),
     Switch("shared_memory", True, "MINDLITE_SHARED_MEMORY", _flag,
-           "collectives of ranks on one machine go through memory that they share; 0: through MPI. Read when a group of ranks has "
-           "its first one"),
+           "collectives of ranks on one machine go through memory that they share; 0: through MPI. Read when a group of ranks "
+           "has its first one"),
     Switch("show_framework_frames", False, "MINDLITE_FRAMES", _flag, "keep mindlite's own frames in tracebacks"),
 )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,10 @@ class Engine:
     def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False) -> Any:
         """The elementwise fold of everybody's `array`; owned: the result may lie in its memory."""
         raise NotImplementedError
+
+    def fold_joined(self, arrays: list[np.ndarray], reduction: str, ranks: tuple[int, ...]) -> Any:
+        """The fold of everybody's elements of flat arrays of one dtype, which travel as one: a flat array."""
+        return self.fold(np.concatenate(arrays), reduction, ranks, owned=True)
 
     def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:
         """The fold of everybody's part for this rank; parts: an array for each rank, empty ones too."""
@@ -150,6 +154,12 @@ class Engine:
         if len(ranks) == 1:
             return array if owned else array.copy()
         return self.fold(np.asarray(array, order="C"), reduction, ranks, owned)
+
+    def all_reduce_joined(self, arrays: Sequence[np.ndarray], reduction: str, group: Any) -> np.ndarray:
+        """all_reduce of the elements of arrays of one dtype, one array behind the other; flat."""
+        flat = [array.reshape(-1) for array in arrays]
+        ranks = self._joined("all_reduce", group, sum([array.nbytes for array in arrays]))
+        return np.concatenate(flat) if len(ranks) == 1 else self.fold_joined(flat, reduction, ranks)
 
     def all_gather(self, array: np.ndarray, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""

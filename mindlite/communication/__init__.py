@@ -32,6 +32,7 @@ class GlobalComm:
 def init(backend_name=None, timeout=None):
     """Find the other ranks: those that mpirun has started with this one. Without mpirun there is one rank, and no MPI is needed.
     What a message costs between them, and computing on them, is measured in 30 ms and kept; it decides what is split how.
+    Where config.threads is not set, kernels get as many threads as this rank's share of the cores.
 
     backend_name : MindSpore's hccl, nccl, mccl, or mpi; MPI joins the ranks in any case, and stages what lies on a GPU
     timeout      : seconds after which a rank that waits for another ends them all; None: config.ranks_timeout
@@ -51,6 +52,9 @@ def init(backend_name=None, timeout=None):
         set_link(made, made.library)
         made.numbers.clear()                                 # the program's collectives count from 1
         set_process_engine(made)
+        if config.threads == 0:
+            config.set(threads=made.cores)
+            made.gave_threads = True
     GlobalComm.INITED = True
 
 
@@ -60,6 +64,8 @@ def release():
     if isinstance(current, MpiEngine):
         current.close()
         set_process_engine(Alone())
+        if current.gave_threads:
+            config.set(threads=0)
     GlobalComm.INITED = False
 
 

@@ -86,7 +86,8 @@ def _file():
 
 def _key(library, size):
     way = sorted((name, value) for name, value in os.environ.items() if name.startswith(TRANSPORT))
-    return hashlib.sha256(json.dumps([platform.node(), os.cpu_count(), library, size, way, config.shared_memory]).encode()).hexdigest()[:32]
+    key = json.dumps([platform.node(), os.cpu_count(), library, size, way, config.shared_memory])
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
 def _kept(library, size):

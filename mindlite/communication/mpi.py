@@ -11,6 +11,7 @@ arrays go in pieces of 4 MiB then, in place: one call for 64 MiB was measured fo
 """
 import atexit
 import fcntl
+import functools
 import hashlib
 import math
 import os
@@ -20,6 +21,7 @@ import sys
 import termios
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 
@@ -54,6 +56,8 @@ class MpiEngine(Engine):
         self.node = world.Split_type(self.mpi.COMM_TYPE_SHARED)          # the ranks on this machine
         self.machines = world.allgather(self.node.bcast(self.rank))     # that of each rank, by its first rank
         self.ways: dict = {}                                 # {ranks: SharedMemory or _Messages}
+        self.gave_threads = False                            # config.threads is what `init` has made of `cores`
+        self.cores = share_of_cores(self.node.allgather(_own_cores()), self.node.Get_rank())
         self.talks, self.calls = new_lock(), {}       # {thread: (when the call is late, what it is)}
         threading.Thread(target=self._look_at_the_clock, name="deadlines", daemon=True).start()
         self._end_on_exceptions()
@@ -138,8 +142,17 @@ class MpiEngine(Engine):
     def _folded(self, way, array, reduction, owned=False):
         narrow = array.dtype.str[1:] not in _NATIVE
         out = array.astype(np.uint8 if array.dtype.kind == "b" else np.float32) if narrow else array if owned else array.copy()
-        way.fold(out.reshape(-1), reduction)
+        flat = out.reshape(-1)
+        way.fold([flat], reduction, flat)
         return out.astype(array.dtype) if narrow else out
+
+    def fold_joined(self, arrays, reduction, ranks):
+        dtype, size = arrays[0].dtype, sum([array.size for array in arrays])
+        if dtype.str[1:] not in _NATIVE or size * dtype.itemsize <= INLINE:
+            return super().fold_joined(arrays, reduction, ranks)
+        out = np.empty(size, dtype)
+        self._agreed(ranks, f"fold by {reduction} of {_kind(out)}", lambda way: way.fold(arrays, reduction, out))
+        return out
 
     def fold_parts(self, parts, reduction, ranks):
         place = ranks.index(self.rank)
@@ -238,6 +251,18 @@ class MpiEngine(Engine):
             self.abort(f"rank {self.rank} has ended before the others: {error}")
 
 
+def _own_cores():
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def share_of_cores(cores, rank):
+    """How many cores a rank may keep busy, at least one: each of its cores is shared by those who may use it, too.
+
+    cores : the set of cores of each rank on its machine
+    """
+    return max(1, int(sum([Fraction(1, sum([core in others for others in cores])) for core in cores[rank]])))
+
+
 class _Messages:
     """MPI's collectives between the ranks of a communicator, with the methods of SharedMemory."""
 
@@ -250,10 +275,12 @@ class _Messages:
         self.communicator.Allgather(record, theirs)
         return theirs
 
-    def fold(self, array, reduction):
-        step = PIECE // array.itemsize
-        for begin in range(0, array.size, step):
-            self.communicator.Allreduce(self.mpi.IN_PLACE, array[begin:begin + step], self.operations[reduction])
+    def fold(self, arrays, reduction, out):
+        if arrays[0] is not out:
+            np.concatenate(arrays, out=out)
+        step = PIECE // out.itemsize
+        for begin in range(0, out.size, step):
+            self.communicator.Allreduce(self.mpi.IN_PLACE, out[begin:begin + step], self.operations[reduction])
 
     def fold_parts(self, array, sizes, out, reduction):
         self.communicator.Reduce_scatter(array, out, sizes, self.operations[reduction])
@@ -321,4 +348,9 @@ def _bytes_of(array, mpi):
 
 
 def _kind(array):
-    return f"{array.dtype}{list(array.shape)}"
+    return _described(array.dtype, array.shape)
+
+
+@functools.lru_cache
+def _described(dtype, shape):
+    return f"{dtype}{list(shape)}"

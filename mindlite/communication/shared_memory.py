@@ -13,6 +13,7 @@ kernel. MPI's calls never sleep: with more threads than cores they take the time
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -69,19 +70,22 @@ class SharedMemory:
         self.barrier()
         return records
 
-    def _published(self, piece: np.ndarray) -> np.ndarray:
-        """All ranks' areas, of elements like those of `piece`, which lies in that of this rank."""
-        areas = self.areas[self.turn].view(piece.dtype)
-        areas[self.place, :piece.size] = piece
+    def _published(self, *parts: np.ndarray) -> np.ndarray:
+        """All ranks' areas, of elements like those of `parts`, which lie in that of this rank one behind the other."""
+        areas = self.areas[self.turn].view(parts[0].dtype)
+        mine, begin = areas[self.place], 0
+        for part in parts:
+            mine[begin:begin + part.size] = part
+            begin += part.size
         self.barrier()
         return areas
 
-    def fold(self, array: np.ndarray, reduction: str) -> None:
-        """Put the fold of all ranks' arrays into `array`."""
-        step = PIECE // array.itemsize
-        for begin in range(0, array.size, step):
-            piece = array[begin:begin + step]
-            _fold(self._published(piece)[:, :piece.size], reduction, piece)
+    def fold(self, arrays: list[np.ndarray], reduction: str, out: np.ndarray) -> None:
+        """Put the fold of what all ranks have into `out`; arrays: what this one has, in pieces, of which `out` may be one."""
+        step = PIECE // out.itemsize
+        for begin, parts in zip(range(0, out.size, step), _cut(arrays, step)):
+            piece = out[begin:begin + step]
+            _fold(self._published(*parts)[:, :piece.size], reduction, piece)
 
     def fold_parts(self, array: np.ndarray, sizes: list[int], out: np.ndarray, reduction: str) -> None:
         """Fold this rank's part of all ranks' arrays into `out`; sizes: how many elements each rank's part has."""
@@ -126,6 +130,20 @@ class SharedMemory:
                 area = self.areas[self.turn, root]
                 self.barrier()
                 piece[:] = area[:piece.size]
+
+
+def _cut(arrays: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]]:
+    """Lists of parts of arrays, in their order: each list has `size` elements, the last one fewer."""
+    found, room = list[np.ndarray](), size
+    for array in arrays:
+        while array.size >= room:
+            yield [*found, array[:room]]
+            array, found, room = array[room:], [], size
+        if array.size:
+            found.append(array)
+            room -= array.size
+    if found:
+        yield found
 
 
 def _fold(rows: np.ndarray, reduction: str, out: np.ndarray) -> None:

@@ -105,6 +105,10 @@ class CallPlan:
 
     def why_not_known(self) -> str:
         """Why there is no KnownCall of it; "" where there is."""
+        return "the Flow calls Python" if self.executable.linked.has_python else self._why_not_entered()
+
+    def _why_not_entered(self) -> str:
+        """Why a builtin cannot check the arguments and run it; "" where one can."""
         executable = self.executable
         if self.shared:
             return "ranks split it between them"
@@ -112,14 +116,14 @@ class CallPlan:
             return "this Python lays out its objects in another way"
         if executable.printer != "native" or executable.linked.verify:
             return "the Flow is checked or printed otherwise"
-        if executable.linked.has_python or executable.output_count:
-            return "the Flow calls Python, or gives results whose size depends on data"
+        if executable.linked.has_others_code or executable.output_count:
+            return "the Flow calls Python code that may do anything, or gives results whose size depends on data"
         if any(step[0] in ("scalar", "object") for step in self.steps):
             return "a number among the parameters"
         return ""
 
     def why_not_fast(self) -> str:
-        """Why there is no fast path of calling the function; "" where there may be one."""
+        """Why there is no fast path of calling the function, whose sizes are known; "" where there may be one."""
         if self.differentiated:
             return "hooks of its arguments are looked for"
         if any(isinstance(owner, int) for owner, _ in self.updates):
@@ -128,7 +132,7 @@ class CallPlan:
             return "lists or dicts among the arguments"
         if self.places or self.scalars:
             return "variables outside of the function, or numbers that vary"
-        return self.why_not_known()
+        return self._why_not_entered()
 
 
 def function_plan(signature: Signature, compiled: Compiled) -> CallPlan:

@@ -167,7 +167,7 @@ class JitFunction:
             return self.run_refused(signature, args, kwargs)
         if meets_hooks(variant.plan, leaves):
             return self.run_with_hooks(args, kwargs)
-        if variant.calls_python:
+        if variant.calls_others_code:
             log = Log()
             try:
                 with logging_to(log):

@@ -208,7 +208,7 @@ class _OpenWriter(Writer):
                   "    if entry is None: return refuse(None)",
                   "makers = entry.makers", *(f"o{n} = makers[{n}]()" for n in range(len(known.made))),
                   f"pack(array, {8 * R.PARAMS}, {', '.join(params)})", f"array[{R.TABLE}] = entry.table",
-                  "status = run(address)", "if status: raise failure()"]
+                  *self.entered("status = run(address)"), "if status: raise failure()"]
         context = known.context
         self.names.update(
             ready=known.ready, renew=known.renew, arenas=known.arenas, context=context, keep=known, array=context.array,

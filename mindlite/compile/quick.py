@@ -197,6 +197,15 @@ class Writer:
         lines += [f"if config.{name} != {getattr(config, name)!r}: return refuse(None)" for name in where]
         return [*lines, "if arenas.depth >= 0 or plan.executable is not executable: return refuse(None)"], guards, where
 
+    def entered(self, line: str) -> list[str]:
+        """The line that runs the Flow. Where that calls operators in Python, what they give lives until it ends, and what they
+        run has arenas of its own."""
+        if not self.executable.linked.has_python:
+            return [line]
+        self.names["runs"] = self.plan.objects
+        return ["arenas.depth += 1", "runs.runs.append([])", "try:", f"    {line}", "finally:", "    runs.runs.pop()",
+                "    arenas.depth -= 1"]
+
     def end(self) -> list[str]:
         """Lines behind a run: its context is tidied, and the value is built and given."""
         results: list[str] = []
@@ -236,7 +245,8 @@ class _KnownWriter(Writer):
                   f"o{n} = empty({self.name('shape', shape)}, {self.name('dtype', dtype)})"
                   for n, (_, shape, dtype) in enumerate(known.made)]
         given = ", ".join([*([flat] if flat else []), *(f"o{n}" for n in range(len(known.made)))])
-        lines += [f"status = enter({given})", "if status:", "    if status == -1: return refuse(None)", "    raise failure()"]
+        lines += [*self.entered(f"status = enter({given})"),
+                  "if status:", "    if status == -1: return refuse(None)", "    raise failure()"]
         self.names.update(enter=known.enter, fits=known.entry.fits, executable=executable, arenas=known.arenas,
                           context=known.context, refuse=self.refusal(), renew=known.point_into_arena, failure=known.failure,
                           refused_by=refused_by, keep=known, read=executable.results)
@@ -249,8 +259,9 @@ class _KnownWriter(Writer):
         """The same for machine code, a ShortPlan; None where that cannot make the result. where: settings that must be as now"""
         known, output, count = self.known, self.plan.output, len(self.known.made)
         results = output if type(output) is tuple else (output,)
-        if not self.flat or self.executable.cleans_up or len(self.leaves) + count > MAX_ARRAYS or not all(
-                isinstance(r, Result) and r.argument is None for r in results):
+        if not self.flat or self.executable.cleans_up or self.executable.linked.has_python:
+            return None
+        if len(self.leaves) + count > MAX_ARRAYS or not all(isinstance(r, Result) and r.argument is None for r in results):
             return None
         numbers = tuple([known.order[r.number] for r in results])
         if not numbers or sorted(numbers) != list(range(count)):

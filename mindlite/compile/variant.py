@@ -49,9 +49,14 @@ class Variant:
         return self.executable.linked.has_python
 
     @property
+    def calls_others_code(self) -> bool:
+        """True if its Flow calls Python code that does more than compute."""
+        return self.executable.linked.has_others_code
+
+    @property
     def may_act(self) -> bool:
         """True if a run may do more than compute: write what lies outside, or call Python code that may."""
-        return self.plan.has_effects or self.executable.linked.has_others_code
+        return self.plan.has_effects or self.calls_others_code
 
     def end_plan(self, plan: ShortPlan) -> None:
         """Machine code does not run it by this ShortPlan any more; its calls count."""

@@ -161,7 +161,7 @@ def _packed(arrays):
 
 @eval_rule(all_reduce_coalesced)
 def all_reduce_coalesced_eval(*xs, reduction, group):
-    return _unpacked(engine().all_reduce(_packed(xs), reduction, group, owned=True), [x.shape for x in xs])
+    return _unpacked(engine().all_reduce_joined(xs, reduction, group), [x.shape for x in xs])
 
 
 def _unpacked(flat, shapes):

@@ -9,7 +9,8 @@
 The order of collectives is kept, so it is the same on all ranks; the thread that communicates does them one after the other
 (`Engine.begin`). What a collective needs is computed before what it does not need, and who reads it comes when nothing else is
 left to do. A collective of a Parameter alone could begin at once, and all would lie in memory together: it begins when the reader
-of the one before it is about to run. Small ones are over before a thread has woken, and stay as they are.
+of the one before it is about to run. Small ones are over before a thread has woken, and stay as they are; so do those beside
+which there is little to do (`_work_beside`).
 
 Source: Li et al. 2020 (PyTorch Distributed, section 4.2) overlap buckets of gradients with the backward in this way.
 """
@@ -17,7 +18,7 @@ import math
 
 from ..common.dim import Dim
 from ..mindir.abstract import AbstractAny, AbstractTensor
-from ..mindir.control import tuple_getitem
+from ..mindir.control import segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph
 from ..mindir.inline import has_effect, size_edges
 from ..ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all_to_all, begin, broadcast_from, finish,
@@ -25,6 +26,7 @@ from ..ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all
 
 SPLIT = (all_reduce, all_reduce_coalesced, all_gather, reduce_scatter, all_to_all, broadcast_from)
 LEAST = 1 << 16                                  # bytes of an operand that travels beside the program
+SHARE = 0.25                                     # bytes that are computed meanwhile, by those that travel, at least
 
 
 def overlap(graph: FuncGraph, least: int | None = None) -> FuncGraph:
@@ -106,7 +108,7 @@ class _Order:
 
 
 def _split(graph, large):
-    """Write begin in place of each large collective, and finish before its first reader; where nothing runs between them, the
+    """Write begin in place of each large collective, and finish before its first reader; where little runs between them, the
     collective stays."""
     nodes: list = []
     open_: dict = {}
@@ -114,7 +116,7 @@ def _split(graph, large):
 
     def close(arg):
         began, at = open_.pop(arg)
-        if all(node.fn in (begin, finish, tuple_getitem) for node in nodes[at + 1:]):
+        if _work_beside(nodes[at + 1:], graph.output) < SHARE * sum(map(_nbytes, arg.args)):
             nodes[at] = made[arg] = CNode(graph, arg.fn, arg.args, arg.attrs, arg.abstract, arg.origin)
             return
         made[arg] = CNode(graph, finish, [began], {"abstract": arg.abstract}, arg.abstract, arg.origin)
@@ -135,3 +137,29 @@ def _split(graph, large):
         close(arg)
     graph.nodes[:] = nodes
     graph.output.args = tuple([made.get(arg, arg) for arg in graph.output.args])
+
+
+def _work_beside(nodes, output):
+    """Bytes that these nodes read and write, which stand between a collective and its reader; infinite where nobody knows: open
+    sizes, Python code.
+
+    What only nodes behind them read counts from the last library operator on: the rest would be fused with its readers. Other
+    collectives do not count.
+    """
+    needed, work = set(output.args), 0.0
+    for node in reversed(nodes):
+        if node in needed or "library" in getattr(node.fn, "traits", ()) or has_effect(node, {}):
+            needed.update(node.args)
+            if node.fn is segment:
+                return math.inf
+            if node.fn not in (begin, finish, tuple_getitem, *SPLIT):
+                work += sum([_bytes_or_many(value.abstract) for value in (*node.args, node)])
+    return work
+
+
+def _bytes_or_many(abstract):
+    if not isinstance(abstract, AbstractTensor):
+        return 0
+    if any(isinstance(size, Dim) for size in abstract.shape):
+        return math.inf
+    return math.prod(abstract.shape) * abstract.dtype.itemsize

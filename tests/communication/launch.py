@@ -22,7 +22,8 @@ def needs_mpi():
 
 def start(command, limit=400):
     """(status, standard output, standard error) of a command; it and all that it has started are killed at the limit."""
-    env = {**os.environ, "PYTHONPATH": str(HERE), "MINDLITE_COMPILE_WORKERS": "0", "MINDLITE_THREADS": "1"}
+    env = {**os.environ, "PYTHONPATH": str(HERE), "MINDLITE_COMPILE_WORKERS": "0"}
+    env.setdefault("MINDLITE_THREADS", "1")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
                                start_new_session=True)
     try:

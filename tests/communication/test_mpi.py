@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mindlite.communication import SimWorld
+from mindlite.communication.mpi import share_of_cores
 
 PROGRAM = '''
 import os
@@ -20,7 +21,8 @@ import numpy as np
 import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.communication import comm_func, create_group, get_group_size, get_rank, init
-from mindlite.ops.collectives import all_gather, all_reduce, all_to_all, broadcast_from, receive, reduce_scatter, reduce_to, send
+from mindlite.ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all_to_all, broadcast_from, receive,
+                                      reduce_scatter, reduce_to, send)
 
 
 def beside(large, x):
@@ -44,6 +46,9 @@ def values():
     found = [all_reduce(x), all_reduce(x, reduction="max"), all_reduce(x.astype(ms.bfloat16)).astype(ms.float32), gathered,
              reduce_scatter(gathered, sizes=sizes), broadcast_from(x, root=1), reduce_to(x, root=1), came,
              all_to_all(Tensor(np.arange(2 * size) + 10 * rank), split_axis=0, gather_axis=0), all_reduce(large).sum(),
+             *[part[::40961] for part in (reduce_scatter(large), broadcast_from(large, root=1), all_gather(large),
+                                          all_to_all(large, split_axis=0, gather_axis=0))],
+             *[part[::977] for part in all_reduce_coalesced(large[:700], large[1:300000], large[5:9], large[7:400000])],
              all_reduce(x, group="last two") if rank >= size - 2 else x,
              ms.jit(ms.grad(lambda x: (all_reduce(x) * x).sum()), fullgraph=True)(x), ms.jit(beside, fullgraph=True)(large, x)]
     waiting = [comm_func.all_reduce(x * n, async_op=True) for n in range(3)]
@@ -169,16 +174,27 @@ def test_what_messages_cost_is_measured_and_the_same_on_all_ranks(program, tmp_p
     assert len(json.loads((tmp_path / "links.json").read_text())) == 2
 
 
-def test_the_command_line_starts_ranks(tmp_path):
+def test_ranks_share_the_cores_of_a_machine():
+    assert [share_of_cores([{0, 1}, {0, 1}], rank) for rank in (0, 1)] == [1, 1]
+    assert [share_of_cores([{0, 1, 2}] * 3, rank) for rank in range(3)] == [1, 1, 1]
+    assert [share_of_cores([set(range(8)), set(range(8)), {8, 9}], rank) for rank in range(3)] == [4, 4, 2]
+    assert share_of_cores([{0}] * 4, 2) == 1, "more ranks than cores"
+
+
+def test_the_command_line_starts_ranks(tmp_path, monkeypatch):
+    """Kernels of a rank get its share of the cores, not all of them."""
     launch.needs_mpi()
+    monkeypatch.setenv("MINDLITE_THREADS", "0")
     program = tmp_path / "hello.py"
     program.write_text("import mindspore as ms\nfrom mindspore.communication import init, get_rank, get_group_size\n"
                        "from mindspore import Tensor, ops\ninit()\n"
                        "total = ops.AllReduce()(Tensor([1.0 + get_rank()], ms.float32))\n"
-                       "import sys; sys.stdout.write(f'{get_rank()} of {get_group_size()}: {float(total)}\\n')\n")
+                       "from mindlite.common.config import config\nimport os, sys\n"
+                       "share = max(1, len(os.sched_getaffinity(0)) // 2)\n"
+                       "sys.stdout.write(f'{get_rank()} of {get_group_size()}: {float(total)} {config.threads == share}\\n')\n")
     status, out, err = launch.start([sys.executable, "-m", "mindlite", "run", "-n", "2", str(program)])
     assert status == 0, err
-    assert sorted(out.splitlines()) == ["0 of 2: 3.0", "1 of 2: 3.0"]
+    assert sorted(out.splitlines()) == ["0 of 2: 3.0 True", "1 of 2: 3.0 True"]
     status, _, err = launch.start([sys.executable, "-m", "mindlite", "msrun", "--worker_num", "2", "--local_worker_num", "1",
                                    str(program)])
     assert status == 2 and "on this machine only" in err

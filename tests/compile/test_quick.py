@@ -7,8 +7,11 @@ import pytest
 import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.backend import python_entry
+from mindlite.common.errors import RankError
+from mindlite.common.ranks import Alone
 from mindlite.compile.jit import MAX_QUICK_CALLS, JitFunction
 from mindlite.compile.quick import MISS
+from mindlite.ops.collectives import all_reduce
 
 pytestmark = pytest.mark.skipif(not python_entry.available(), reason="this Python lays out its objects in another way")
 
@@ -118,6 +121,45 @@ def test_parameters_are_updated_by_the_short_way_as_in_eager_mode():
         losses.append([float(run(x).asnumpy()) for _ in range(6)])
     assert run.quick.calls
     assert np.allclose(*losses, rtol=1e-5) and losses[0][0] != losses[0][5]
+
+
+def test_operators_that_run_in_python_are_called_on_the_short_way():
+    """A collective of one rank runs in Python, between two kernels. A run in it uses other memory: x @ x is read behind it."""
+    def f(x):
+        product = x @ x
+        return all_reduce(product) + product
+    inner, seen = JitFunction(lambda x: (x @ x) @ x), []
+    inner(tensor(60, 60))
+    jitted = twice(f, tensor(50, 50))
+    (call,) = jitted.quick.calls
+    assert call.short is None
+    real = Alone.all_reduce
+
+    def nested(self, array, *rest):
+        inner(tensor(60, 60, seed=5))
+        seen.append(array.shape)
+        return real(self, array, *rest)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Alone, "all_reduce", nested)
+        values = [jitted(tensor(50, 50, seed=n)).asnumpy() for n in range(3)]
+    for n, value in enumerate(values):
+        x = tensor(50, 50, seed=n).asnumpy()
+        assert np.allclose(value, x @ x * 2, rtol=1e-4, atol=1e-3)
+    assert len(seen) == 3 and jitted.plans == []
+
+
+def test_what_an_operator_raises_in_python_arrives_and_the_next_call_is_fine():
+    jitted, x = twice(lambda x: all_reduce(x) * 2, tensor(4)), tensor(4)
+
+    def fails(self, array, *rest):
+        raise RankError("the other rank has gone")
+    for _ in range(2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Alone, "all_reduce", fails)
+            with pytest.raises(RankError, match="the other rank has gone"):
+                jitted(x)
+        assert jitted.quick.calls[0]((x,)) is not MISS
+        assert np.array_equal(jitted(x).asnumpy(), x.asnumpy() * 2)
 
 
 def test_an_error_of_the_run_arrives_and_the_next_call_is_fine():

@@ -110,6 +110,23 @@ def test_weights_in_parts_are_gathered_one_ahead(graphs):
     assert most == 2 and sum(node.fn is begin for node in nodes) == 3       # behind the first one there is nothing to do yet
 
 
+def test_a_collective_beside_which_there_is_little_to_do_is_not_begun(graphs):
+    """What only its readers need is fused with them; it is nothing to do meanwhile. Products are."""
+    def update(v, g):
+        return v * 0.9 + all_reduce(g)
+
+    def product(v, g):
+        return v @ v + all_reduce(g)
+
+    def run(function):
+        x = Tensor(np.full((WIDTH, WIDTH), get_rank() + 1, np.float32))
+        return ms.jit(function, fullgraph=True)(x, x).asnumpy()[0, 0]
+    assert np.allclose(SimWorld(2).run(run, update), [3.9, 4.8])
+    assert not any(node.fn is begin for graph in graphs for node in graph.nodes)
+    SimWorld(2).run(run, product)
+    assert any(node.fn is begin for graph in graphs for node in graph.nodes)
+
+
 def test_both_run_at_one_time(monkeypatch):
     """A collective that ends only once Python code behind it has run: were it waited for at once, it would never end."""
     reached, armed, real = [threading.Event(), threading.Event()], set(), SimEngine.fold
