@@ -127,6 +127,10 @@ class OperandIndexError(IndexRangeError, ValueError, RuntimeError):
     """An index among an operand's numbers that is outside the axis; MindSpore's is a ValueError or a RuntimeError."""
 
 
+class MaskShapeError(IndexRangeError, ShapeError):
+    """A mask whose shape is not that of the axes that it selects from; NumPy's is an IndexError, MindSpore's a ValueError."""
+
+
 class NotFiniteError(MindliteError, FloatingPointError):
     """NaN or infinity that an operator made out of finite operands, while set_context(check_nan=True)."""
 

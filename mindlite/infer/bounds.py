@@ -128,7 +128,7 @@ def demand_start(tracer: Any, axis: int, start: Value, n: Size, size: Size) -> N
         if isinstance(getattr(start, "abstract", None), AbstractTensor) or isinstance(start, Tensor):
             start = tensor_to_scalar(cast(start, dtype=int64))
         holds = scalar_binary(scalar_compare(start, -n, op=">="), scalar_compare(start, n - size, op="<="), op="&")
-    demand(tracer, holds, f"an index is outside axis {axis} of size {n}" if size == 1 else
+    demand(tracer, holds, f"an index is out of bounds for dimension with size {n} (axis {axis})" if size == 1 else
            f"{size} elements from an index leave axis {axis} of size {n}")
 
 

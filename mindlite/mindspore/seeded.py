@@ -2,7 +2,8 @@
 
     ops.rand(2, seed=5); ops.rand(2, seed=5)          other numbers in the second call
 
-`set_seed` begins these streams again. In `mindlite.ops` a seed gives the same numbers at each call, as in JAX.
+`set_seed` begins these streams again. `bernoulli` and `randperm`
+repeat the numbers of a seed in MindSpore too. In `mindlite.ops` a seed gives the same numbers at each call, as in JAX.
 """
 import functools
 import inspect
@@ -13,7 +14,7 @@ from .. import ops
 from ..common.seed import seed_state, when_seeded
 from ..ops.generator import Generator
 
-NAMES = ("bernoulli", "choice_with_mask", "dropout", "gamma", "laplace", "multinomial", "normal", "poisson", "rand", "rand_like",
+NAMES = ("choice_with_mask", "dropout", "gamma", "laplace", "multinomial", "normal", "poisson", "rand", "rand_like",
          "randint", "randn", "random_gamma", "random_poisson", "shuffle", "standard_laplace", "standard_normal", "uniform")
 
 

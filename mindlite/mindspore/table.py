@@ -62,7 +62,7 @@ _SYNONYMS = {
         "argmin", "argsort", "i0", "reverse", "row_stack", "slice", "sort", "tensor_div", "top_k", "topk", "true_divide",
         "expand_as", "type_as", "range", "conv3d_transpose", "interpolate")},
     **{name: f"mindlite.mindspore.seeded:{name}" for name in (
-        "bernoulli", "choice_with_mask", "dropout", "gamma", "laplace", "multinomial", "normal", "poisson", "rand", "rand_like",
+        "choice_with_mask", "dropout", "gamma", "laplace", "multinomial", "normal", "poisson", "rand", "rand_like",
         "randint", "randn", "randn_like", "random_gamma", "random_poisson", "shuffle", "standard_laplace", "standard_normal",
         "uniform")},
     "upsample": "mindlite.mindspore.functions:interpolate",

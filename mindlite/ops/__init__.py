@@ -142,7 +142,7 @@ if TYPE_CHECKING:                                # what `later` imports, and wha
                                  _diagflat as diagflat, _diff as diff, _fmax as fmax, _fmin as fmin, _index_put as index_put,
                                  _inner as inner, _is_complex as is_complex, _kthvalue as kthvalue,
                                  _matrix_power as matrix_power, _numel as numel, _rot90 as rot90, _scatter as scatter,
-                                 _select_scatter as select_scatter, _slice_scatter as slice_scatter, _t as t)
+                                 _t as t, select_scatter, slice_scatter)
     from .state import stop_gradient as detach
     from .tensor_methods import _is_floating_point as is_floating_point
     operations: types.ModuleType

@@ -2,13 +2,14 @@
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
 from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, repeats, segments,
                special, stacking, structure)
 from .axes import normal_axis
 from .basic import broadcast_to, reshape
 from .define import as_operand, dtype_of
-from .getitem import getitem, set_in_place
+from .getitem import getitem, set_in_place, setitem
 from .methods import method, renaming, together
 from .sort import msort
 
@@ -125,6 +126,41 @@ def _select_slice(self, axis, index):
     return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
 
 
+def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
+    """`input` with `src` in the place of the slice `index` of `axis`.
+
+    input  : Tensor;      src : Tensor of the shape of the slice; it is converted to the dtype of input
+    axis   : int;         index : int; negative ones count from the end
+    raises : ShapeError for another src, IndexRangeError for an index outside, ValueRangeError for an axis outside
+    """
+    return _embedded("select_scatter", input, src, axis, index)
+
+
+def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None,
+                   step: int = 1) -> Tensor:
+    """`input` with `src` in the place of the slice start:end:step of `axis`.
+
+    input            : Tensor;      src : Tensor of the shape of the slice; it is converted to the dtype of input
+    axis             : int
+    start, end, step : int or None, as in Python's slices;      step is not 0
+    raises           : ShapeError for another src, ArgumentError for the step 0, ValueRangeError for an axis outside
+    """
+    return _embedded("slice_scatter", input, src, axis, slice(start, end, step))
+
+
+def _embedded(name, x, src, axis, index):
+    """x with src in the place of x[index] along an axis, src being of its shape."""
+    index = (slice(None),) * normal_axis(name, axis, x.ndim) + (index,)
+    wanted = tuple(getitem(x, index).shape)
+    error = lambda: ShapeError(f"{name}: src has the shape of the slice", note=f"src: {list(src.shape)}, "  # noqa: E731
+                               f"slice: {list(wanted)}")
+    if src.ndim != len(wanted):
+        raise error()
+    for size, own in zip(src.shape, wanted):
+        require("==", size, own, error)
+    return setitem(x, index, src)
+
+
 def _index_add(self, *args, **attrs):
     """x.index_add(dim, index, source, *, alpha=1), or x.index_add(indices, y, axis): x with alpha * source added at `index`.
 
@@ -193,6 +229,7 @@ for _name, _function in {
     "broadcast_to": broadcast_to, "narrow": structure.narrow, "unflatten": structure.unflatten,
     "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": indexing.gather_nd,
     "index_select": lookup.index_select, "index_add": _index_add, "select": _select,
+    "select_scatter": select_scatter, "slice_scatter": slice_scatter,
     "take": _take, "scatter_add": _scatter_add,
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,
     "dot": linalg.dot, "outer": linalg.outer, "addmm": linalg.addmm, "mv": linalg.mv,

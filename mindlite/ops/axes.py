@@ -1,11 +1,11 @@
 """Shapes and axes: broadcasting, axis numbers, sizes given by the user. No operators here."""
 from ..common.dim import Dim, product
 from ..common.errors import ArgumentError, Refusal, ShapeError, ValueRangeError
-from ..mindir.abstract import AbstractScalar
+from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import Constraint, require
 from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import current_interpreter
-from .scalar import number_to_size
+from .scalar import number_to_size, tensor_to_scalar
 
 
 def broadcast_shapes(name, *shapes):
@@ -73,7 +73,14 @@ def as_size(name, value, least=0):
             return size_of_run(value, lambda: _looked_at(name, value, least), least=least)
     if not isinstance(value, (bool, AnfNode)) and hasattr(value, "__index__"):
         return value.__index__()
+    if _is_tensor_of_run(value) and value.ndim == 0:
+        return as_size(name, tensor_to_scalar(value), least)
     raise ArgumentError(f"{name}: a size is an int, not {type(value).__name__}", note=repr(value)[:80])
+
+
+def _is_tensor_of_run(value):
+    """True for a node of integers, which a size is read from when the graph runs."""
+    return isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor) and value.abstract.dtype.kind in "ui"
 
 
 def as_known_int(name, value):
@@ -126,7 +133,14 @@ def _looked_at(name, value, least):
 
 
 def as_shape(name, shape):
-    """A shape given by the user (an int, a tuple or list, a one-axis integer Tensor) as a tuple of int or Dim."""
+    """A shape given by the user (an int, a tuple or list, a one-axis integer Tensor) as a tuple of int or Dim.
+
+    raises : Refusal for a Tensor of the run whose count of numbers is not known
+    """
+    if _is_tensor_of_run(shape) and shape.ndim == 1:
+        if not isinstance(shape.shape[0], int):
+            raise Refusal(f"{name}: how many sizes a Tensor holds is known at run time only")
+        shape = tuple(shape[i] for i in range(shape.shape[0]))
     if hasattr(shape, "tolist"):
         shape = shape.tolist()
     if not isinstance(shape, (tuple, list)):

@@ -119,7 +119,9 @@ def xlogy(input: TensorLike, other: TensorLike) -> Tensor:
 
 
 def truncate_div(x: Tensor, y: Any) -> Tensor:
-    """x / y cut towards zero, in the dtype of x / y for floats and of x for integers."""
+    """x / y cut towards zero, in the dtype of x / y for floats and of x for integers. raises : DTypeError for bool"""
+    if dtype_of(as_operand(x)).kind == "b" and dtype_of(as_operand(y)).kind == "b":
+        raise DTypeError("truncate_div: does not take bool")
     quotient = trunc(x / y)
     wanted = dtype_of(as_operand(x))
     return cast(quotient, dtype=wanted) if wanted.kind in "ui" else quotient

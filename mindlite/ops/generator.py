@@ -81,6 +81,24 @@ class Generator:
         self.state.overwrite(state)
 
 
+class Streams:
+    """The streams that one object's seeds began: of(seed) is the same Generator each time, so that its draws go on."""
+
+    def __init__(self, last_only=False):
+        """last_only : a seed other than that of the last draw begins its stream anew"""
+        self._last_only, self._streams = last_only, {}
+
+    def of(self, seed, offset=0):
+        """The Generator of a seed and an offset, ints."""
+        key = int(seed), int(offset)
+        if key not in self._streams:
+            if self._last_only:
+                self._streams.clear()
+            self._streams[key] = Generator()
+            self._streams[key].state.overwrite((key[0] + (key[1] << 32), 0))
+        return self._streams[key]
+
+
 class _Default(Generator):
     """The stream that is drawn from where no other is named; its seed is that of all that is random."""
 

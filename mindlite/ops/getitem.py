@@ -16,7 +16,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim, bounds, compare, dim_max, dim_min
-from ..common.errors import ArgumentError, IndexRangeError, ShapeError
+from ..common.errors import ArgumentError, IndexRangeError, MaskShapeError, ShapeError
 from ..common.records import dataclass
 from ..common.tensor import Tensor, TensorLike, is_shared, lies_elsewhere
 from ..mindir.abstract import AbstractScalar, AbstractTensor
@@ -138,7 +138,7 @@ def _is_advanced(item):
 
 
 def _check_mask(x, mask, at):
-    error = lambda: IndexRangeError("a mask has the shape of the axes that it selects from",  # noqa: E731
+    error = lambda: MaskShapeError("a mask has the shape of the axes that it selects from",  # noqa: E731
                                     note=f"mask: {list(mask.shape)}, x: {list(x.shape)}")
     for a, n in enumerate(mask.shape):
         if at + a >= x.ndim:
@@ -217,7 +217,7 @@ def _sign_known(value):
 def _read_int(value, axis, n):
     start = value + n if compare("<", value, 0) else value
     if compare("<", start, 0) or compare(">=", start, n):
-        raise IndexRangeError(f"index {value} is outside axis {axis} of size {n}")
+        raise IndexRangeError(f"index {value} is out of bounds for dimension with size {n}", note=f"axis {axis}")
     return start
 
 

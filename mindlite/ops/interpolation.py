@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from ..common.annotations import Ints
 
+from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
@@ -80,6 +81,9 @@ def interpolate(input: TensorLike, size: Ints | None = None, scale_factor: Any =
     given = tuple(given) if isinstance(given, (tuple, list)) else (given,) * axes
     if len(given) != axes:
         raise ShapeError(f"interpolate: {axes} numbers are wanted", note=f"{given}")
+    own = dtype_of(x)
+    if own.is_small and not mode.startswith("nearest"):              # a half cannot hold the weights
+        x = cast_to(x, dt.float32)
     for axis, number in enumerate(given, 2):
         n = as_size("interpolate", x.shape[axis])
         wanted = as_size("interpolate", number) if size is not None else math.floor(n * number)
@@ -89,4 +93,4 @@ def interpolate(input: TensorLike, size: Ints | None = None, scale_factor: Any =
         weights = _axis_weights(mode, n, wanted, bool(align_corners), scale).T
         turned = swapaxes(x, axis, -1)
         x = swapaxes(matmul(turned, cast_to(as_operand(weights), dtype_of(x))), axis, -1)
-    return x
+    return cast_to(x, own)

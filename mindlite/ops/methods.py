@@ -174,6 +174,14 @@ for _table in (UNARY, BINARY):
             method(_name, renaming(getattr(_module, _name)))
 
 
+def _round(self, decimals=0):
+    """The decimals may be given by position."""
+    return arithmetic.round(self, decimals=decimals)
+
+
+method("round", _round, of=arithmetic.round)
+
+
 def _with_factor(operator):
     """x.add(other, alpha=a) is x + a * other."""
     def call(self, other, *, alpha=1):

@@ -21,7 +21,8 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import where as where_scalar
 from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
 from .basic import batched, broadcast_to, reshape, transpose
-from .define import as_operand, promote_operands
+from .define import as_operand, cast_to, dtype_of, is_array, promote_operands
+from .logic import where
 from .sbp import letters, sbp_rule
 from .slicing import pad_slice, slice_, take_range, zeros_like_shape
 
@@ -517,7 +518,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     padding : ints, (before, after) of the last axis, then of the one before it, ..; negative sizes cut at the end
     mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end of
               what negative sizes leave)
-    value   : number for "constant", 0 by default, converted to the dtype of input_x
+    value   : number or Tensor of one for "constant", 0 by default, converted to the dtype of input_x
     raises  : ValueRangeError for an unknown mode, ShapeError where reflect or circular want more than there is,
               ArgumentError for an odd number of sizes or more than axes
     """
@@ -529,7 +530,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     for k in range(len(padding) // 2):
         ends[-1 - k] = padding[2 * k:2 * k + 2]
     if mode == "constant":
-        return pad_constant(input_x, ends, 0 if value is None else value)
+        return _pad_with(input_x, ends, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise ValueRangeError(f"pad: no mode {mode!r}", hint="constant, reflect, replicate or circular")
     for axis, (before, after) in enumerate(ends):
@@ -538,6 +539,14 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
             for step in reversed(steps) if mode == "circular" else steps:   # what is cut off does not come round, as in torch
                 input_x = step(input_x, axis, before, after, mode)
     return input_x
+
+
+def _pad_with(x, ends, value):
+    """`pad_constant`; a Tensor as the value is read when the program runs, and has a gradient."""
+    if not is_array(value):
+        return pad_constant(x, ends, value)
+    inside = pad_constant(broadcast_to(as_operand(True), shape=tuple(x.shape)), ends, False)
+    return where(inside, pad_constant(x, ends), cast_to(reshape(as_operand(value), shape=()), dtype_of(x)))
 
 
 def _cropped(x, axis, before, after, mode):

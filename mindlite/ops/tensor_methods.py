@@ -17,10 +17,11 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import current_interpreter
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
+from .array_methods import select_scatter, slice_scatter
 from .axes import as_known_int, as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, cast_to
-from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter, trace
+from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter
 from .getitem import setitem
 from .methods import METHODS, as_method, converting, method, renaming
 from .scatter import tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub
@@ -238,27 +239,18 @@ def _diff(x: Tensor, n: int = 1, axis: int = -1, prepend: TensorLike | None = No
     return x
 
 
-def _select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
-    """`input` with `src` in the place of the slice `index` of `axis`.
+def _trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: dt.DTypeLike | None = None) -> Tensor:
+    """The sum of a diagonal of the matrices that two axes hold.
 
-    input  : Tensor;      src : Tensor that broadcasts to the slice; it is converted to the dtype of input
-    axis   : int;         index : int; negative ones count from the end
-    raises : ShapeError for another src, IndexRangeError for an index outside, ValueRangeError for an axis outside
+    offset       : int, 0 the main diagonal, positive ones above it
+    axis1, axis2 : int, the axes of the matrices' rows and columns
+    dtype        : of the sum, int64 for integers and bools by default
+    out          : self without the two axes
+    raises       : ShapeError for a tensor of fewer than two axes, ValueRangeError for an axis outside or given twice
     """
-    return setitem(input, (slice(None),) * normal_axis("select_scatter", axis, input.ndim) + (index,), src)
-
-
-def _slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None,
-                   step: int = 1) -> Tensor:
-    """`input` with `src` in the place of the slice start:end:step of `axis`.
-
-    input            : Tensor;      src : Tensor that broadcasts to the slice; it is converted to the dtype of input
-    axis             : int
-    start, end, step : int or None, as in Python's slices;      step is not 0
-    raises           : ShapeError for another src, ArgumentError for the step 0, ValueRangeError for an axis outside
-    """
-    return setitem(input, (slice(None),) * normal_axis("slice_scatter",
-                   axis, input.ndim) + (slice(start, end, step),), src)
+    if self.ndim < 2:
+        raise ShapeError("trace: a matrix has two axes", note=f"input: {list(self.shape)}")
+    return reduction.sum(read_diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
 
 
 def _diag(self, diagonal=0):
@@ -409,15 +401,14 @@ def _new_empty(self, size, dtype=None):
 for _name, _function in {
     "sum_to_size": _sum_to_size, "expand_as": _expand_as, "aminmax": _aminmax, "t": _t, "adjoint": _adjoint,
     "inner": _inner,
-    "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter,
-    "slice_scatter": _slice_scatter,
+    "rot90": _rot90, "diff": _diff,
     "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
     "median": order_statistics.median, "nanmedian": order_statistics.nanmedian,
     "quantile": order_statistics.quantile, "nanquantile": order_statistics.nanquantile,
     "scatter": _scatter, "fmax": _fmax, "fmin": _fmin, "cov": _cov,
     "addmv": linalg.addmv, "norm": norms.norm, "baddbmm": linalg.baddbmm, "diag": _diag,
     "diagonal": read_diagonal, "diagonal_scatter": diagonal_scatter, "diag_embed": diag_embed,
-    "trace": trace, "deg2rad": combined.deg2rad, "rad2deg": combined.rad2deg, "heaviside": combined.heaviside,
+    "trace": _trace, "deg2rad": combined.deg2rad, "rad2deg": combined.rad2deg, "heaviside": combined.heaviside,
     "float_power": combined.float_power, "isposinf": combined.isposinf, "isneginf": combined.isneginf,
     "isreal": combined.isreal, "ldexp": combined.ldexp, "logaddexp2": combined.logaddexp2, "nansum": combined.nansum,
     "nanmean": combined.nanmean, "positive": combined.positive, "sinc": combined.sinc, "xlogy": combined.xlogy,
@@ -626,8 +617,8 @@ for _name in ("add sub mul div floor_divide remainder pow exp log tanh floor sqr
 # What MindSpore has as functions too, under the method's name.
 FUNCTIONS = {
     "numel": _numel, "is_floating_point": _is_floating_point, "is_complex": _is_complex, "aminmax": _aminmax, "t": _t,
-    "adjoint": _adjoint, "inner": _inner, "rot90": _rot90, "diff": _diff, "select_scatter": _select_scatter,
-    "slice_scatter": _slice_scatter, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
+    "adjoint": _adjoint, "inner": _inner, "rot90": _rot90, "diff": _diff, "select_scatter": select_scatter,
+    "slice_scatter": slice_scatter, "diagflat": _diagflat, "matrix_power": _matrix_power, "kthvalue": _kthvalue,
     "median": order_statistics.median, "nanmedian": order_statistics.nanmedian,
     "quantile": order_statistics.quantile, "nanquantile": order_statistics.nanquantile,
     "fmax": _fmax, "fmin": _fmin, "cov": _cov, "scatter": _scatter, "index_put": _index_put,

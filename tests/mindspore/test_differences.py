@@ -347,6 +347,14 @@ def candidates():
     close(chosen, [True])
 
 
+@difference("ops.randperm, RandpermV2, ops.log_uniform_candidate_sampler without a seed, NonDeterministicInts")
+def draws_without_a_seed():
+    for draw in (lambda: ops.randperm(40), lambda: P.RandpermV2()(40),
+                 lambda: ops.log_uniform_candidate_sampler(Tensor([[1]], ms.int64), 1, 20, False, 9999)[0],
+                 lambda: P.NonDeterministicInts()((9,))):
+        assert (draw().asnumpy() != draw().asnumpy()).any()
+
+
 @difference("SequentialCell.append, CellList.append")
 def append():
     for cells in (nn.SequentialCell(), nn.CellList()):

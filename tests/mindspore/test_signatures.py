@@ -39,7 +39,7 @@ DIFFERENT = {
     "Cell": {"named_buffers": _LATER, "recompute": _LATER, "register_forward_hook": _LATER},
     "Parameter": {"init_data": _RATHER, "register_hook": "the hook is given by position"},
     "Tensor": {"uniform_": _CLEARER, "index_add_": _PLACE, "exponential_": _PLACE, "ormqr": _PLACE,
-               "bernoulli": _RATHER, "init_data": _RATHER, "trace": _RATHER,
+               "bernoulli": _RATHER, "init_data": _RATHER,
                "searchsorted": _CLEARER, "reverse_sequence": _CLEARER, "softmax": "dtype is given by name",
                "qr": "it is `mode` of ops.qr, as MindSpore's own function has it"},
     "communication.comm_func": dict.fromkeys(

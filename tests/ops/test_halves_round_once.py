@@ -38,6 +38,15 @@ def test_a_half_is_the_one_next_to_the_true_value(name):
         assert steps_apart(got, wanted) < 0.75
 
 
+@pytest.mark.parametrize("mode, axes", [("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3), ("area", 2)])
+@pytest.mark.parametrize("way", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_halves_between_points_round_once(mode, axes, way):
+    x = ANY.reshape(-1)[:5 ** axes].reshape(1, 1, *[5] * axes)
+    resized = way(lambda x: ops.interpolate(x, size=(7,) * axes, mode=mode))
+    wanted = resized(Tensor(x.astype(np.float32))).asnumpy()
+    assert steps_apart(resized(Tensor(x)).asnumpy(), wanted.astype(np.float64)) < 0.52
+
+
 def test_brain_floats_round_once_too():
     x = Tensor(np.float32([[0.01, 0.02, -0.03]])).astype(ms.bfloat16)
     got = ops.tanhshrink(x)

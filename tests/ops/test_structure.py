@@ -154,3 +154,13 @@ def test_several_axes_stand_in_a_tensor():
     x = Tensor(np.arange(24.0).reshape(2, 3, 4))
     for reduce in ops.reduce_min, ops.reduce_sum, ops.reduce_mean:
         assert reduce(x, axis=Tensor([0, -1])).tolist() == reduce(x, axis=(0, 2)).tolist()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_the_value_of_a_padding_may_be_a_tensor_and_has_a_gradient(way):
+    x, value = Tensor(np.ones((2, 3), np.float32)), Tensor(5.0)
+    padded = way(lambda x, value: ops.pad(x, (1, 2), value=value))
+    np.testing.assert_array_equal(padded(x, value).asnumpy(), np.pad(np.ones((2, 3)), ((0, 0), (1, 2)), constant_values=5))
+    slopes = way(ms.grad(lambda x, value: (ops.pad(x, (1, 2), value=value) * 3).sum(), (0, 1)))(x, value)
+    np.testing.assert_array_equal(slopes[0].asnumpy(), np.full((2, 3), 3))
+    assert float(slopes[1]) == 2 * 3 * 3

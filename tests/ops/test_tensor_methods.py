@@ -212,3 +212,30 @@ def test_kthvalue_takes_the_smallest_first():
         np.testing.assert_array_equal(values.asnumpy(), np.sort(x.asnumpy(), 1)[:, k - 1:k])
         np.testing.assert_array_equal(indices.asnumpy(), np.argsort(x.asnumpy(), 1)[:, k - 1:k])
     assert Tensor(2.0).kthvalue(1)[0].tolist() == 2.0 and x.kthvalue(2)[0].shape == (2,)
+
+
+@pytest.mark.parametrize("offset, axis1, axis2", [(0, 0, 1), (1, 0, 1), (-1, 2, 0), (5, 1, 2)])
+def test_trace_takes_the_diagonals_of_two_axes_as_numpy_does(offset, axis1, axis2):
+    x = np.arange(60).reshape(3, 4, 5)
+    out = both(lambda x: x.trace(offset, axis1, axis2, dtype=ms.float32), Tensor(x.astype(np.float32)))
+    np.testing.assert_array_equal(out.asnumpy(), np.trace(x, offset, axis1, axis2))
+
+
+@pytest.mark.parametrize("src", [(1, 5), (3, 1, 5), (1, 2, 5), (3, 2, 5, 1)])
+def test_what_is_written_over_a_slice_has_its_shape(src):
+    x = Tensor(np.zeros((3, 4, 5), np.float32))
+    for jit in (lambda f: f, lambda f: ms.jit(f, fullgraph=True)):
+        with pytest.raises(ShapeError, match="slice_scatter: src has the shape of the slice"):
+            jit(lambda x, src: x.slice_scatter(src, 1, 1, 3))(x, Tensor(np.ones(src, np.float32)))
+    with pytest.raises(ShapeError, match="select_scatter: src has the shape of the slice"):
+        x.select_scatter(Tensor(np.ones(5, np.float32)), 1, 1)
+    assert float(x.slice_scatter(Tensor(np.ones((3, 2, 5), np.float32)), 1, 1, 3).sum()) == 30
+
+
+def test_a_mask_of_another_shape_is_an_index_and_a_value_error():
+    x, mask = Tensor(X), Tensor([True, True, False])
+    for kind in (IndexError, ValueError):
+        with pytest.raises(kind, match="a mask has the shape of the axes that it selects from"):
+            x[mask]
+        with pytest.raises(kind, match="a mask has the shape of the axes that it selects from"):
+            x[mask] = 1.0

@@ -221,7 +221,7 @@ def test_a_function_is_traced_once_for_all_lengths(at_once, monkeypatch):
 def test_an_index_outside_is_an_error_at_a_new_length(at_once):
     for n, t in ((20, 10), (21, 12), (22, 20), (25, 11)):
         np.testing.assert_array_equal(tensor(n, 95)[t].asnumpy(), tensor(n, 95).asnumpy()[t])
-    with pytest.raises(IndexRangeError, match="index 31 is outside axis 0 of size 24"):
+    with pytest.raises(IndexRangeError, match="index 31 is out of bounds for dimension with size 24"):
         tensor(24, 95)[31]
 
 

@@ -149,6 +149,7 @@ def StridedSlice(x, begin, end, strides, *, begin_mask=0, end_mask=0,
     """x[begin:end:strides] by axis. Bit i of a mask: begin (end) of axis i open, all axes are there, an axis is put
     in, or it is dropped.
     """
+    begin, end, strides = as_shape("begin", begin), as_shape("end", end), as_shape("strides", strides)
     return strided_slice(x, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
 
 

@@ -14,7 +14,7 @@ from ...common.errors import ArgumentError
 from ...mindir.primitive import Primitive, Shown, by_position
 from ...mindir.protocol import CallOf
 from ..collectives import place_as
-from ..generator import Generator
+from ..generator import Generator, Streams
 
 OPERATIONS: dict = {}
 
@@ -25,6 +25,7 @@ class Operation:
     parameters: tuple = ()
     checks: dict = {}
     goes_on = False                                          # a seed begins a stream of this object
+    seed_in_call, last_only = False, False                   # the call gives the seed; another seed forgets the last stream
     __signature__ = Shown(lambda self, owner: _signature(self, owner))
 
     def __init__(self, *args, **kwargs):
@@ -52,7 +53,7 @@ class Operation:
                 self.checks[p.name](settings[p.name], p.name, self.name)
         self.settings = settings
         if self.goes_on:
-            self.__dict__["stream"] = _stream(settings)
+            self.__dict__["stream"] = {"streams": Streams(self.last_only)} if self.seed_in_call else _stream(settings)
 
     @property
     def name(self):
@@ -187,9 +188,17 @@ def repeats(function):
     return function
 
 
+def one_stream(function):
+    """A decorator below `operation`: a call with another seed begins the stream of that seed anew."""
+    function.last_only = True
+    return function
+
+
 def operation(function):
-    """The class of a function; see the module."""
-    parameters = tuple(p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
+    """The class of a function; see the module. A function whose seed is an argument of the call takes the keyword `streams`,
+    the Streams of its object."""
+    parameters = tuple(p for p in inspect.signature(function).parameters.values()
+                       if p.kind is p.KEYWORD_ONLY and p.name != "streams")
     return _class(function.__name__, function, parameters, function.__doc__)
 
 
@@ -199,9 +208,12 @@ def table(names):
 
 
 def _class(name, function, parameters, doc):
-    goes_on = not _SEEDS.keys().isdisjoint(p.name for p in parameters) and not getattr(function, "repeats", False)
+    seed_in_call = "streams" in inspect.signature(function).parameters
+    seeded = seed_in_call or not _SEEDS.keys().isdisjoint(p.name for p in parameters)
+    goes_on = seeded and not getattr(function, "repeats", False)
     call = staticmethod(function if not isinstance(function, Primitive) else functools.partial(_call, function))
     made = type(name, (Operation,), {"function": call, "parameters": parameters, "__doc__": doc, "goes_on": goes_on,
+                                     "seed_in_call": seed_in_call, "last_only": getattr(function, "last_only", False),
                                      "checks": getattr(function, "checks", {}), "__module__": __package__})
     OPERATIONS[name] = made
     return made

@@ -12,7 +12,7 @@ from .define import operation, table
 
 globals().update(table({
     "CheckValid": check_valid, "Fills": fills, "MaskedScatter": masked_scatter, "NonZero": nonzero,
-    "TupleToArray": tuple_to_array, "UnravelIndex": unravel_index, "TensorShape": dyn_shape, "IndexFill": index_fill,
+    "TupleToArray": tuple_to_array, "UnravelIndex": unravel_index, "TensorShape": dyn_shape,
 }))
 
 
@@ -29,6 +29,12 @@ def TriuIndices(*, row, col, offset=0, dtype=dt.int32):
 
 
 # ---------------------------------------------------------------- counting
+
+@operation
+def IndexFill(x, dim, index, value):
+    """x with the slices at `index` (int[n]) along `dim`, an int or a Tensor of one, filled with `value`."""
+    return index_fill(x, int(dim), index, value)
+
 
 @operation
 def Bincount(array, size, weights):

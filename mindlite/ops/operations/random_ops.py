@@ -2,7 +2,7 @@
 import math
 
 from ...common import dtype as dt
-from ...common.errors import ShapeError, ValueRangeError
+from ...common.errors import DTypeError, ShapeError, ValueRangeError
 from .. import (arange, bernoulli, cast, clamp, concat, erf, erfinv, full, log_uniform_candidate_sampler, ones, randint, randperm,
                 reshape, sum, uniform)
 from ..axes import new_shape
@@ -38,6 +38,18 @@ def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, *, seed=0, seed2
     mean, stdevs, low, high = parts
     drawn = _between(shape, (low - mean) / stdevs, (high - mean) / stdevs, seed, dt.float64)
     return cast(drawn * stdevs + mean, dtype=kind)
+
+
+@operation
+def Uniform(x, *, minval=0.0, maxval=1.0, seed=0, offset=0):
+    """A Tensor like x of numbers between `minval` and `maxval`; `offset` has no effect.
+
+    raises : DTypeError for what is no float
+    """
+    x = as_operand(x)
+    if not dtype_of(x).is_float:
+        raise DTypeError(f"Uniform: takes floats, not {dtype_of(x)}")
+    return uniform(tuple(x.shape), minval, maxval, seed or None, dtype_of(x))
 
 
 @operation

@@ -1,5 +1,4 @@
 """Special functions, Fourier transforms, factors of matrices, order, losses and random numbers as classes."""
-from typing import Any
 
 from ...common import dtype as dt
 from ...common.errors import ArgumentError
@@ -8,7 +7,7 @@ from .. import (
     cast, cauchy, cumsum, expand_dims,
     ctc_greedy_decoder, ctc_loss, eig, eigvals, eps, fftn, flip, gamma, geqrf, igamma, igammac, ifftn, irfftn, log_normal,
     logcumsumexp, logspace, lstsq, lu_solve, lu_unpack, matrix_exp, matrix_norm, matrix_power, median,
-    multi_margin_loss, multilabel_margin_loss, multinomial_with_replacement, mvlgamma, nanmedian, nanquantile, nextafter,
+    multi_margin_loss, multilabel_margin_loss, multinomial, mvlgamma, nanmedian, nanquantile, nextafter,
     norm, orgqr, ormqr, pdist, poisson, polar, qr, quantile, random_categorical, random_gamma, random_poisson, rfftn, shuffle,
     soft_margin_loss, solve_triangular, sort, standard_laplace, stft, triplet_margin_loss, zeros, zeta)
 from .. import bartlett_window, blackman_window, hamming_window
@@ -17,7 +16,7 @@ from .. import reduction as reduction_of
 from ..define import as_operand, dtype_of
 from ..generator import Generator
 from ..structure import concat
-from .define import operation, table
+from .define import one_stream, operation, repeats, table
 
 globals().update(table({
     "BesselJ0": bessel_j0, "BesselJ1": bessel_j1, "BesselK0": bessel_k0, "BesselK0e": bessel_k0e, "BesselK1": bessel_k1,
@@ -270,10 +269,10 @@ def LogNormalReverse(x, *, mean=1.0, std=2.0):
 
 
 @operation
+@repeats
 def Bernoulli(x, p, *, seed=-1, offset=0):
-    """1 with probability p; seed -1: the global stream."""
-    drawn_by: Any = seed if isinstance(seed, Generator) else None if seed == -1 else seed + offset
-    return bernoulli(x, p, drawn_by)
+    """1 with probability p; seed -1: the global stream. A seed gives the same numbers in each call; `offset` has no effect."""
+    return bernoulli(x, p, None if seed == -1 else seed)
 
 
 @operation
@@ -283,12 +282,15 @@ def RandomShuffle(x, *, seed=0, seed2=0):
 
 
 @operation
-def RandomCategorical(logits, num_sample, seed=0, *, dtype=dt.int64):
-    """Classes drawn with probabilities softmax(logits)."""
-    return random_categorical(logits, int(num_sample), int(seed), dtype)
+def RandomCategorical(logits, num_sample, seed=0, *, dtype=dt.int64, streams=None):
+    """Classes drawn with probabilities softmax(logits). A seed begins a stream of this object; 0: the global stream."""
+    return random_categorical(logits, int(num_sample), streams.of(seed) if int(seed) else 0, dtype)
 
 
 @operation
-def MultinomialWithReplacement(x, seed, offset, *, numsamples, replacement=False):
-    """Places drawn with a chance in proportion to numbers."""
-    return multinomial_with_replacement(x, int(seed), int(offset), numsamples, replacement)
+@one_stream
+def MultinomialWithReplacement(x, seed, offset, *, numsamples, replacement=False, streams=None):
+    """Places drawn with a chance in proportion to numbers. The draws of a seed and an offset go on until others are given;
+    -1 and 0: the global stream."""
+    drawn_by = None if int(seed) == -1 and int(offset) == 0 else streams.of(seed, offset)
+    return multinomial(x, numsamples, replacement, drawn_by)
