@@ -16,7 +16,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, jvp_rule, planned, vmap_rule
 from ..mindir.scalar import call as call_scalar, where as where_scalar
-from .arithmetic import abs, clamp
+from .arithmetic import abs, clamp, minimum
 from .axes import normal_axis
 from .basic import cast, move_batch_axis, reduce_sum, reshape
 from .define import as_operand, composite, elementwise, rounded_once, to_float
@@ -77,7 +77,7 @@ def elu(input_x: TensorLike, *, alpha: float = 1.0):
     """input_x where it is positive, else alpha * (exp(input_x) - 1). source : Clevert et al. 2016"""
 
 
-_bent(elu, lambda t, x, out, *, alpha: t * where(greater(x, 0), 1, out + alpha))
+_bent(elu, lambda t, x, out, *, alpha: t * where(greater(x, 0), 1, exp(minimum(x, 0)) * alpha))
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

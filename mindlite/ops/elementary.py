@@ -9,16 +9,32 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from ..common import dtype as dt
 from ..common.tensor import TensorLike
 
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .basic import cast
-from .define import elementwise, to_float
+from .define import dtype_of, elementwise, to_float
 from .logic import equal
 
 
 def _function(scalar, array, derivative, accepts="fc", traits=()):
     return elementwise(scalar=scalar, array=array, derivatives=[derivative], accepts=accepts, prepare=to_float, traits=traits)
+
+
+def _saturating(of_result, of_argument):
+    """The derivative of a function that comes close to a constant: of halves it is computed in float32 from the argument, as
+    the rounded result is that constant. of_result : (x, out) -> slope;  of_argument : x -> slope"""
+    def derivative(x, out):
+        if dtype_of(x) in (dt.float16, dt.bfloat16):
+            return cast(of_argument(cast(x, dtype=dt.float32)), dtype=dtype_of(x))
+        return of_result(x, out)
+    return derivative
+
+
+def _of_parts(derivative, of_complex):
+    """The derivative of real numbers, and that of complex ones, whose branch cuts want it in other parts."""
+    return lambda x, out: of_complex(x) if dtype_of(x).kind == "c" else derivative(x)
 
 
 # ---------------------------------------------------------------- exponentials and logarithms
@@ -28,12 +44,12 @@ def exp(input: TensorLike):
     """e ** input."""
 
 
-@_function(lambda x: call_scalar("exp2", x), np.exp2, lambda x, out: out * math.log(2.0), "f")
+@_function(lambda x: call_scalar("exp2", x), np.exp2, lambda x, out: out * math.log(2.0))
 def exp2(input: TensorLike):
     """2 ** input."""
 
 
-@_function(math.expm1, np.expm1, lambda x, out: out + 1)
+@_function(math.expm1, np.expm1, lambda x, out: exp(x))
 def expm1(input: TensorLike):
     """e ** input - 1, precise near 0."""
 
@@ -79,9 +95,9 @@ def sqrt(x: TensorLike):
 
 
 @_function(lambda x: call_scalar("rsqrt", x), lambda x: (1 / np.sqrt(x)).astype(x.dtype),
-           lambda x, out: -0.5 * out / x, "f")
+           lambda x, out: -0.5 * out / x)
 def rsqrt(input: TensorLike):
-    """1 / sqrt(input); inf at 0."""
+    """1 / sqrt(input); inf at 0. Of complex numbers the principal root."""
 
 
 # ---------------------------------------------------------------- circular functions
@@ -101,17 +117,17 @@ def tan(input: TensorLike):
     """The tangent; radians."""
 
 
-@_function(math.asin, np.arcsin, lambda x, out: rsqrt(1 - x * x), "f")
+@_function(math.asin, np.arcsin, lambda x, out: rsqrt(1 - x * x))
 def asin(input: TensorLike):
-    """The angle in [-pi/2, pi/2] whose sine is input; NaN outside [-1, 1]."""
+    """The angle in [-pi/2, pi/2] whose sine is input; NaN outside [-1, 1]. Of complex numbers the principal value."""
 
 
 asin.also(x="input")
 
 
-@_function(math.acos, np.arccos, lambda x, out: -rsqrt(1 - x * x), "f")
+@_function(math.acos, np.arccos, lambda x, out: -rsqrt(1 - x * x))
 def acos(input: TensorLike):
-    """The angle in [0, pi] whose cosine is input; NaN outside [-1, 1]."""
+    """The angle in [0, pi] whose cosine is input; NaN outside [-1, 1]. Of complex numbers the principal value."""
 
 
 @_function(math.atan, np.arctan, lambda x, out: 1 / (1 + x * x))
@@ -143,29 +159,29 @@ def cosh(input: TensorLike):
     """Hyperbolic cosine."""
 
 
-@_function(math.tanh, np.tanh, lambda x, out: 1 - out * out)
+@_function(math.tanh, np.tanh, _saturating(lambda x, out: 1 - out * out, lambda x: 1 / cosh(x) / cosh(x)))
 def tanh(input: TensorLike):
     """Hyperbolic tangent.
 
     input : float, a pure number (integers are taken as float32)
-    out   : in (-1, 1); kept for the gradient, input is not
+    out   : in (-1, 1); kept for the gradient, input is not. Of float16 and bfloat16 input is kept
     source: Abramowitz and Stegun 4.5
     """
 
 
-@_function(math.asinh, np.arcsinh, lambda x, out: rsqrt(x * x + 1), "f")
+@_function(math.asinh, np.arcsinh, lambda x, out: rsqrt(x * x + 1))
 def asinh(input: TensorLike):
     """The inverse of sinh."""
 
 
-@_function(math.acosh, np.arccosh, lambda x, out: rsqrt(x * x - 1), "f")
+@_function(math.acosh, np.arccosh, _of_parts(lambda x: rsqrt(x * x - 1), lambda x: rsqrt(x - 1) * rsqrt(x + 1)))
 def acosh(input: TensorLike):
-    """The inverse of cosh for input >= 1; NaN below."""
+    """The inverse of cosh for input >= 1; NaN below. Of complex numbers the principal value."""
 
 
-@_function(math.atanh, np.arctanh, lambda x, out: 1 / (1 - x * x), "f")
+@_function(math.atanh, np.arctanh, lambda x, out: 1 / (1 - x * x))
 def atanh(input: TensorLike):
-    """The inverse of tanh; inf at 1 and -inf at -1, NaN outside."""
+    """The inverse of tanh; inf at 1 and -inf at -1, NaN outside. Of complex numbers the principal value."""
 
 
 # ---------------------------------------------------------------- error function
@@ -248,13 +264,18 @@ def normal_cdf(input):
 # ---------------------------------------------------------------- sigmoid
 
 def _sigmoid_of_ndarray(x):
+    if x.dtype.kind == "c":
+        left = x.real < 0
+        e = np.exp(np.where(left, x, -x))
+        return (np.where(left, e, np.ones_like(e)) / (1 + e)).astype(x.dtype)
     e = np.exp(-np.abs(x))
     return np.where(x < 0, e, np.ones_like(e)) / (1 + e)
 
 
-@_function(lambda x: call_scalar("sigmoid", x), _sigmoid_of_ndarray, lambda x, out: out * (1 - out), "f")
+@_function(lambda x: call_scalar("sigmoid", x), _sigmoid_of_ndarray,
+           _saturating(lambda x, out: out * (1 - out), lambda x: sigmoid(x) * sigmoid(-x)))
 def sigmoid(input: TensorLike):
-    """1 / (1 + exp(-input)) without overflow; the result is kept for the gradient."""
+    """1 / (1 + exp(-input)) without overflow; the result is kept for the gradient, of float16 and bfloat16 the input."""
 
 
 arccos, arcsin, arctan, arctan2, arccosh, arcsinh, arctanh = acos, asin, atan, atan2, acosh, asinh, atanh

@@ -418,7 +418,6 @@ MISSING = {"tensor": (lambda: ms.tensor, {"device"}), "RowTensor": (lambda: ms.R
            "ops.relu": (lambda: ops.relu, {"inplace"}), "nn.GraphCell": (lambda: nn.GraphCell, {"obf_random_seed"}),
            "Tensor.init_data": (lambda: Tensor.init_data, {"slice_index", "shape", "opt_shard_group"}),
            "Tensor.bernoulli": (lambda: Tensor.bernoulli, {"generator"}),
-           "Tensor.trace": (lambda: Tensor.trace, {"offset", "axis1", "axis2", "dtype"}),
            "numpy.empty_like": (lambda: mnp.empty_like, {"prototype"})}
 for _name, (_function, _missing) in MISSING.items():
     @difference(_name)

@@ -61,3 +61,15 @@ def test_the_slope_of_softmax_rounds_once():
     wanted = slope(Tensor(ANY.astype(np.float64))).asnumpy()
     got = slope(Tensor(ANY)).asnumpy()
     np.testing.assert_allclose(got, wanted, rtol=3e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype, unit", [(ms.float16, 2.0 ** -11), (ms.bfloat16, 2.0 ** -8)], ids=["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "expm1", "elu"])
+def test_the_slope_near_saturation_is_not_that_of_the_rounded_result(name, dtype, unit):
+    x = Tensor(np.array([-9, -8, -6, -4, -1, 0.5, 3, 5, 7], np.float32)).astype(dtype)
+    function, factor = getattr(ops, name), 16.0                  # no slope is a subnormal half
+    wanted = ms.grad(lambda x: function(x).sum())(x.astype(ms.float64)).asnumpy() * factor
+    for way in (lambda f: f, lambda f: ms.jit(f, fullgraph=True)):
+        slope = way(ms.grad(lambda x: (function(x) * factor).sum()))(x)
+        assert slope.dtype == dtype
+        np.testing.assert_allclose(slope.astype(ms.float64).asnumpy(), wanted, rtol=4 * unit, atol=1e-5)
