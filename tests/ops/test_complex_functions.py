@@ -1,4 +1,4 @@
-"""Elementary functions of complex numbers: values are NumPy's on both sides of the branch cuts, gradients are central differences,
+"""Elementary functions of complex numbers: values are NumPy's on all sides of the branch cuts, gradients central differences,
 in both modes and twice."""
 import numpy as np
 import pytest
