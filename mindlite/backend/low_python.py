@@ -55,7 +55,7 @@ class LowModule:
             text, used = low_writer.text_of(name, source, constants, self.offset, total)
             return name, text, used
         facts = name, source, constants, words
-        self.code = compile_made(facts, make, address_of or _of_python, passes=2, ahead=ahead)[1]
+        self.code = compile_made(facts, make, address_of or _of_python, passes="few", ahead=ahead)[1]
         self.count = total
 
     @functools.cached_property

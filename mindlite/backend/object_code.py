@@ -16,6 +16,7 @@ import threading
 import llvmlite.binding as llvm
 
 WORKERS_LEAVE_OUT = "-opt-disable=loop-load-elim"    # a pass that compares all stores of a loop: much time, no change
+FEW = ("sroa", "simplify_cfg", "instruction_combine", "simplify_cfg", "new_gvn", "dead_store_elimination", "simplify_cfg")
 LIBM = ("libm.so.6", "libm.dylib", "libm.so")
 lock = threading.RLock()                         # LLVM works for one thread at a time
 
@@ -64,7 +65,9 @@ def target_machine(level=2, reloc="default", codemodel="jitdefault"):
 def optimised(text, passes=0, slp=False, closed=False, **options):
     """(TargetMachine, module) of LLVM IR after the passes.
 
-    passes  : level of the passes over the IR, 0 for none;   slp: vectorise straight-line code too
+    passes  : level of LLVM's passes over the IR, 0 for none; "few" for code that calls and branches, of which a fifth of the work
+              makes all there is to gain: FEW
+    slp     : vectorise straight-line code too
     closed  : every other function that is declared must be one of this process
     options : those of `target_machine`
     raises  : RuntimeError where the text is wrong, LookupError where a function is missing
@@ -79,10 +82,14 @@ def optimised(text, passes=0, slp=False, closed=False, **options):
                     llvm.address_of_symbol(function.name) is None:
                 raise LookupError(f"the C library of this machine has no function {function.name}")
         if passes:
-            tuning = llvm.create_pipeline_tuning_options(speed_level=passes)
+            few = passes == "few" and hasattr(llvm.ModulePassManager, "add_sroa_pass")       # llvmlite has them from 0.45 on
+            tuning = llvm.create_pipeline_tuning_options(speed_level=2 if passes == "few" else passes)
             tuning.slp_vectorization = slp
             builder = llvm.create_pass_builder(machine, tuning)
-            builder.getModulePassManager().run(module, builder)
+            manager = llvm.create_new_module_pass_manager() if few else builder.getModulePassManager()
+            for name in FEW if few else ():
+                getattr(manager, f"add_{name}_pass")()
+            manager.run(module, builder)
         return machine, module
 
 

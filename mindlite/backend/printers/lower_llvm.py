@@ -47,7 +47,7 @@ class _Emitter(VectorLoops):
         self.dims = {}                                    # Symbols -> LLVM values
         self.lane = None                                  # in a loop over lanes: the number of the lane
         self.scratch = {}                                 # folds over a tile -> their accumulators
-        self.copies = 1                                   # of the innermost body here, once literal loops are unrolled
+        self.copies: float = 1                            # of the innermost body here, once literal loops are unrolled; inf: a loop stays
         self.rows = []                                    # of the innermost literal loops here: (extent, row_offsets, it writes)
 
     # ------------------------------------------------------------ frame
@@ -86,12 +86,13 @@ class _Emitter(VectorLoops):
         beside, self.copies, rows_beside, self.rows = self.copies, 1, self.rows, []
 
         def hint():
-            if iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant):
-                copies = self.copies * len(range(start.constant, stop.constant, step))
-                if copies > MOST_COPIES:
-                    return "rare"
-                self.copies = copies
+            literal = iterations is None and isinstance(start, ir.Constant) and isinstance(stop, ir.Constant)
+            self.copies *= len(range(start.constant, stop.constant, step)) if literal else math.inf
+            if literal and self.copies <= MOST_COPIES:
                 return "literal"
+            self.copies = math.inf                            # what stays a loop is not copied by those around it
+            if literal:
+                return "rare"
             rows, self.rows = self.rows, []
             around = iterations is None and rows and variable is not None and self.are_apart(rows, variable)
             return "around" if around else iterations

@@ -122,7 +122,7 @@ def runtime_code() -> MachineCode:
     def make():
         return "runtime", str(_module()), set(SYMBOLS)
     facts = sources_hash("compile"), tuple(PLACES.items())
-    return compile_made(facts, make, symbols().__getitem__, passes=1, level=1, ahead=True)[1]
+    return compile_made(facts, make, symbols().__getitem__, passes="few", level=1, ahead=True)[1]
 
 
 @once
