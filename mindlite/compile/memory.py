@@ -20,7 +20,6 @@ a storage of the Flow: a segment that hands back what it was handed has to copy 
 """
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
@@ -232,13 +231,12 @@ def _by_breadth(storages: Sequence[Storage], sizes: Sequence[int], conflicts: Co
 def _pack(ordered: list[int], sizes: Sequence[int], conflicts: Conflicts) -> list[int]:
     """Offsets in that order of numbers, each in the smallest gap where it fits; -1 for other numbers."""
     offsets = [-1] * len(sizes)
-    # (offset, end) of what is placed and lives together with each, sorted
-    taken: list[list[tuple[int, int]]] = [[] for _ in sizes]
+    spans: list[tuple[int, int] | None] = [None] * len(sizes)                # (offset, end) of what is placed
     for number in ordered:
         size = sizes[number]
         best: int | None = None
         best_gap = top = 0
-        for start, end in taken[number]:
+        for start, end in sorted([span for span in [spans[other] for other in conflicts[number]] if span]):
             if start > top:
                 gap = start - top
                 if gap >= size and (best is None or gap < best_gap):
@@ -246,10 +244,8 @@ def _pack(ordered: list[int], sizes: Sequence[int], conflicts: Conflicts) -> lis
             if end > top:
                 top = end
         offset = offsets[number] = top if best is None else best
-        span = offset, offset + size
-        for other in conflicts[number] if size else ():
-            if offsets[other] < 0:
-                insort(taken[other], span)
+        if size:
+            spans[number] = offset, offset + size
     return offsets
 
 

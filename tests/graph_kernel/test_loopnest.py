@@ -12,7 +12,7 @@ from clusters import Writer, check, tensor                                      
 
 import mindlite as ms                                                                                   # noqa: E402
 from mindlite import ops                                                                                # noqa: E402
-from mindlite.backend.loops import INTERLEAVE                                                           # noqa: E402
+from mindlite.backend.loops import INTERLEAVE, UNROLL_ALL                                                          # noqa: E402
 from mindlite.backend.target import current                                                             # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
@@ -97,6 +97,17 @@ def test_short_rows_beside_what_is_repeated_along_them_are_unrolled(dtype, lengt
         assert is_unrolled(nest, nest.outputs[0].loops[-1]) == (length <= 16)
     w = Writer(x=tensor(dtype, 50, length), y=tensor(dtype, 50, length))
     assert not is_unrolled(*(lambda nest: (nest, nest.outputs[0].loops[-1]))(check(w.graph(w(c.add, w.x, w.y)), rtol=1e-2).nest))
+
+
+def test_no_copies_are_made_of_loops_whose_length_is_an_argument():
+    """The kernel has the channels of a group as literals, the number of pixels as an argument: copies of their loop for each channel would be nothing but more code."""
+    pixels = 50
+    w = Writer(x=tensor("float32", 6, 32, pixels), y=tensor("float32", 32, 1), z=tensor("float32", 6, 4))
+    groups = w(c.reshape, w(c.mul, w.x, w.y), shape=(6, 8, 4 * pixels))
+    nest = lowering(w.graph(w(c.reduce_sum, groups, axis=(2,)))).nest
+    assert 4 in [nest.extents[variable] for e in walk([nest.outputs[0].value]) if isinstance(e, Reduce) for variable in e.fields[1]]
+    assert UNROLL_ALL not in emit(nest)
+    assert UNROLL_ALL in emit(lowering(w.graph(w(c.reduce_sum, w(c.mul, w.z, w.z), axis=(1,)))).nest)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
