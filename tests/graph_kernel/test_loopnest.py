@@ -100,12 +100,11 @@ def test_short_rows_beside_what_is_repeated_along_them_are_unrolled(dtype, lengt
 
 
 def test_no_copies_are_made_of_loops_whose_length_is_an_argument():
-    """The kernel has the channels of a group as literals, the number of pixels as an argument: copies of their loop for each channel would be nothing but more code."""
-    pixels = 50
-    w = Writer(x=tensor("float32", 6, 32, pixels), y=tensor("float32", 32, 1), z=tensor("float32", 6, 4))
-    groups = w(c.reshape, w(c.mul, w.x, w.y), shape=(6, 8, 4 * pixels))
+    """The channels of a group are literal, the pixels are not: copies of their loop for each channel would only be more code."""
+    w = Writer(x=tensor("float32", 6, 32, 50), y=tensor("float32", 32, 1), z=tensor("float32", 6, 4))
+    groups = w(c.reshape, w(c.mul, w.x, w.y), shape=(6, 8, 4 * 50))
     nest = lowering(w.graph(w(c.reduce_sum, groups, axis=(2,)))).nest
-    assert 4 in [nest.extents[variable] for e in walk([nest.outputs[0].value]) if isinstance(e, Reduce) for variable in e.fields[1]]
+    assert 4 in [nest.extents[v] for e in walk([nest.outputs[0].value]) if isinstance(e, Reduce) for v in e.fields[1]]
     assert UNROLL_ALL not in emit(nest)
     assert UNROLL_ALL in emit(lowering(w.graph(w(c.reduce_sum, w(c.mul, w.z, w.z), axis=(1,)))).nest)
 

@@ -47,7 +47,7 @@ class _Emitter(VectorLoops):
         self.dims = {}                                    # Symbols -> LLVM values
         self.lane = None                                  # in a loop over lanes: the number of the lane
         self.scratch = {}                                 # folds over a tile -> their accumulators
-        self.copies: float = 1                            # of the innermost body here, once literal loops are unrolled; inf: a loop stays
+        self.copies: float = 1                            # of the innermost body, once literal loops are unrolled; inf: one stays
         self.rows = []                                    # of the innermost literal loops here: (extent, row_offsets, it writes)
 
     # ------------------------------------------------------------ frame
