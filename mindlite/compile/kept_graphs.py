@@ -10,15 +10,18 @@ nothing to guard. Symbols stand in the key by number, in the order in which the 
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..common.config import config
 from ..common.device import Device, target_device
 from ..common.dim import Symbol
+from ..common.errors import Signal
 from ..common.events import emit
 from ..common.lazy import LazyModule
 from ..mindir.control import make_tuple
@@ -35,6 +38,34 @@ if TYPE_CHECKING:
 
 log, pathlib, hashlib = LazyModule("mindlite.common.log"), LazyModule("pathlib"), LazyModule("hashlib")
 VERSION = 1
+FOLDER = f"graphs-{VERSION}"
+
+
+class NotKept(Signal):
+    """A graph is not on the disk, and only what is there was wanted."""
+
+
+_wanted = threading.local()                      # only_kept: True inside `only_kept`
+
+
+@contextlib.contextmanager
+def only_kept() -> Iterator[None]:
+    """In this thread `compile_or_restore` raises NotKept where it would compile."""
+    _wanted.only_kept = True
+    try:
+        yield
+    finally:
+        _wanted.only_kept = False
+
+
+def may_hold() -> bool:
+    """True if graphs of an earlier process may be on the disk."""
+    return bool(config.keep_flows and config.cache_dir) and _was_there(config.cache_dir)
+
+
+@functools.lru_cache(maxsize=None)
+def _was_there(cache_dir: str) -> bool:
+    return (pathlib.Path(cache_dir) / FOLDER).is_dir()
 
 
 class CompiledGraph(NamedTuple):
@@ -52,15 +83,18 @@ def compile_graph(graph: FuncGraph, level: str, device: Device | None = None) ->
 
 
 def compile_or_restore(graph: FuncGraph, level: str, device: Device | None = None) -> CompiledGraph:
-    """`compile_graph`, or what it once gave for such a graph in such a process."""
-    compiling = functools.partial(compile_graph, graph, level, device)
+    """`compile_graph`, or what it once gave for such a graph in such a process. raises : NotKept inside `only_kept`"""
+    def compiling() -> CompiledGraph:
+        if getattr(_wanted, "only_kept", False):
+            raise NotKept(graph.name)
+        return compile_graph(graph, level, device)
     if not (config.keep_flows and config.cache_dir) or device is not None or target_device() is not None:
         return compiling()
     try:
         question = Question(graph, level)
     except (NotCacheable, RecursionError):
         return compiling()
-    found = question.restore(compiling)
+    found = question.restore(functools.partial(compile_graph, graph, level, device))
     if found is None:
         found = compiling()
         question.store(found)
@@ -126,7 +160,7 @@ class Question:
         for array in writer.arrays:
             digest.update(array.tobytes())
         key = digest.hexdigest()
-        self.path: Path = pathlib.Path(config.cache_dir) / f"graphs-{VERSION}" / key[:2] / f"{key}.flow"
+        self.path: Path = pathlib.Path(config.cache_dir) / FOLDER / key[:2] / f"{key}.flow"
 
     def restore(self, compiling: Callable[[], CompiledGraph]) -> CompiledGraph | None:
         """What the file holds; None where there is none that can be used."""

@@ -37,7 +37,7 @@ from ..mindir.inline import inline, symbols_used
 from ..ops.creation import of_type
 from ..ops.define import quietly
 from ..optim import optimise
-from .beside import compile_beside, pays
+from .beside import Making, pays
 from .finite import apply_checked, is_watching
 from .hooks import through
 from .interpreter import apply
@@ -301,12 +301,13 @@ class Kind:
     """What is known of the structures that differ in sizes only.
 
     visits  : Visits of their sizes, with a Flow for each pattern, None where none could be made
-    seconds : what walks have taken since the last Flow was ordered       order : (the pattern, the Order of its Flow) or None
+    seconds : what walks have taken since the last Flow was made       making : the Flow that comes next; pattern : its pattern
     """
-    __slots__ = ("seconds", "order", "visits")
+    __slots__ = ("seconds", "making", "pattern", "visits")
+    pattern: tuple
 
     def __init__(self):
-        self.seconds, self.order, self.visits = 0.0, None, Visits()
+        self.seconds, self.making, self.pattern, self.visits = 0.0, Making(), (), Visits()
 
     def pays(self, live):
         """True once a Flow is worth its compilation; at the second visit where only counts decide."""
@@ -317,21 +318,21 @@ class Kind:
         flow, env = self.visits.find(sizes)
         if flow is not None:
             return REUSED, Use(flow, env, live)
-        if self.order is None:
-            if env is not None or len(self.visits.made) >= MOST_FLOWS or not self.pays(live):
+        if self.making.order is None:
+            if env is not None or len(self.visits.made) >= MOST_FLOWS:
                 return SELDOM, None
-            pattern = tuple(sizes) if config.repeatable else self.visits.pattern()
-            self.order, self.seconds = (pattern, compile_beside(make(pattern).compile, nodes_of(live))), 0.0
-        pattern, order = self.order
-        if not order.is_ready:
-            return ORDERED, None
+            self.pattern = tuple(sizes) if config.repeatable else self.visits.pattern()
+        order = self.making.find(lambda: make(self.pattern).compile, nodes_of(live), self.seconds, lambda: self.pays(live),
+                                 what=tuple([isinstance(size, Dim) for size in self.pattern]))
+        if order is None:
+            return (SELDOM if self.making.order is None or self.making.order.asks else ORDERED), None
         flow, nodes = order.result()
-        self.order = None
-        self.visits.put(pattern, flow)
+        self.seconds, self.making = 0.0, Making()
+        self.visits.put(self.pattern, flow)
         if flow is None:
             return SELDOM, None
         emit("backward_flow_build", name=flow.operation.name, nodes=nodes)
-        env = Fit(pattern)(sizes)
+        env = Fit(self.pattern)(sizes)
         return (SELDOM, None) if env is None else (BUILT, Use(flow, env, live))
 
 

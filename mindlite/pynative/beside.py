@@ -3,7 +3,8 @@
     order = compile_beside(lambda: Compiled(graph), nodes)        ..        if order.is_ready: run(order.result())
 
 What is worth it is decided as in ski rental (Karlin et al. 1988): what has taken as long without being compiled as compiling will
-take (`pays`). How long that is, is learned from what was compiled: kernels that are on the disk take a tenth of new ones.
+take (`pays`). How long that is, is learned from what was compiled: kernels that are on the disk take a tenth of new ones. What an
+earlier process has compiled takes a fraction of that (`compile/kept_graphs.py`), so the disk is asked much earlier (`Making`).
 
 LLVM works without Python's lock; what is written in Python takes turns with the program, in short ones. A program whose runs
 are to be alike to the last bit sets `compile_beside` to False (MINDLITE_COMPILE_BESIDE=0): then what is ordered is there
@@ -19,6 +20,7 @@ import time
 
 from ..common.config import config
 from ..common.errors import InternalError
+from ..compile.kept_graphs import NotKept, may_hold, only_kept
 
 SWITCH_INTERVAL = 5e-4                           # seconds for which Python code of one thread runs while both want to
 PAYS = 1.0                                       # compile once running without has taken this share of what compiling will take
@@ -29,6 +31,7 @@ class Costs:
     """What compiling takes in this process. scale: how many times as long as graphs take whose kernels are on the disk; None
     before anything was compiled: the first compilation imports what compiles"""
     of_a_graph, of_a_node, most = 2e-3, 1e-3, 16.0           # seconds, seconds, the largest scale
+    of_asking, of_asking_for_a_node = 1e-3, 1e-4             # seconds of looking for a graph on the disk
 
     def __init__(self):
         self.scale = None
@@ -56,18 +59,32 @@ def pays(seconds, nodes):
     return seconds >= PAYS * costs.of(nodes)
 
 
-class Order:
-    """Something that is being made, of so many nodes. is_ready: it is there, or it cannot be made"""
+def pays_to_ask(seconds, nodes):
+    """True for what has taken these seconds, if it takes no longer to see whether an earlier process has compiled it."""
+    return config.compile_beside and not config.repeatable and seconds >= PAYS * (
+        costs.of_asking + costs.of_asking_for_a_node * nodes) and may_hold()
 
-    def __init__(self, make, nodes):
+
+class Order:
+    """Something that is being made, of so many nodes. is_ready: it is there, or it cannot be made; asks: it is only taken from
+    the disk; is_there: it was"""
+
+    def __init__(self, make, nodes, asks=False):
         self._make, self._made, self._error, self.nodes, self.is_ready = make, None, None, nodes, False
+        self.asks, self.is_there = asks, True
 
     def run(self):
         """Make it."""
         start = time.thread_time()
         try:
-            self._made = self._make()
-            costs.learn(self.nodes, time.thread_time() - start)
+            if self.asks:
+                with only_kept():
+                    self._made = self._make()
+            else:
+                self._made = self._make()
+                costs.learn(self.nodes, time.thread_time() - start)
+        except NotKept:
+            self.is_there = False
         except BaseException as error:                       # whoever asks for the result gets it
             self._error = error
         self._make, self.is_ready = None, True
@@ -79,6 +96,36 @@ class Order:
         if self._error is not None:
             raise self._error
         return self._made
+
+
+class Making:
+    """What is made beside the run once that is worth it: looked for on the disk soon, compiled later. order: the Order, or None;
+    asked: what it was looked for as, None before that"""
+    __slots__ = ("order", "asked")
+
+    def __init__(self):
+        self.order = self.asked = None
+
+    def find(self, prepare, nodes, seconds, is_worth, what=True):
+        """The Order, once it is ready; None before that.
+
+        prepare     : () -> a function without arguments that makes it        nodes : as an Order has them
+        seconds     : what has been taken without it
+        is_worth    : () -> bool: it is to be compiled now, be it on the disk or not
+        what        : it is looked for once as each of these
+        """
+        if self.order is None:
+            if is_worth():
+                self.order = compile_beside(prepare(), nodes)
+            elif self.asked != what and pays_to_ask(seconds, nodes):
+                self.asked, self.order = what, compile_beside(prepare(), nodes, asks=True)
+        order = self.order
+        if order is None or not order.is_ready:
+            return None
+        if not order.is_there:
+            self.order = None
+            return None
+        return order
 
 
 class Compiler:
@@ -127,9 +174,9 @@ class Compiler:
 compiler = Compiler()
 
 
-def compile_beside(make, nodes):
+def compile_beside(make, nodes, asks=False):
     """An Order of what make() gives, of so many nodes: made by the thread, or at once where `config.compile_beside` is off."""
-    order = Order(make, nodes)
+    order = Order(make, nodes, asks)
     if config.compile_beside and not config.repeatable:
         compiler.take(order)
     else:

@@ -33,7 +33,7 @@ from ..mindir.inline import symbols_of_graph, with_sizes
 from ..mindir.primitive import Primitive, current_interpreter, interpreting
 from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
-from .beside import compile_beside, pays
+from .beside import Making, pays
 from .interpreter import interpreter, wrap
 from .kernels import Compiled, Walk, can_walk, is_at_once
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
@@ -51,12 +51,12 @@ _lock = new_lock()
 class Seen:
     """What is known of one signature of a function. calls, seconds: in Python; operation: None before it is traced; plan: the
     OperatorPlan; never: it has none and gets none"""
-    __slots__ = ("signature", "calls", "seconds", "operation", "order", "plan", "never")
+    __slots__ = ("signature", "calls", "seconds", "operation", "making", "plan", "never")
     operation: Any
 
     def __init__(self, signature):
         self.signature, self.calls, self.seconds, self.never = signature, 0, 0.0, False
-        self.operation = self.order = self.plan = None
+        self.making, self.operation, self.plan = Making(), None, None
 
     def pays(self):
         """True once a kernel is worth its compilation; by counts alone where a program that runs again is to compute the same."""
@@ -142,11 +142,10 @@ def learn(entry, seen, given, named, out):
         operation = seen.operation
         if operation.views:
             seen.plan = plan_of(signature, operation, operation.view, None)
-        elif seen.order is None:
-            if seen.pays():
-                seen.order = compile_beside(operation.compiled, len(operation.graph.nodes))
-        if seen.plan is None and seen.order is not None and seen.order.is_ready:
-            seen.plan = compiled_plan(signature, operation, seen.order.result(), tensors_of(given, named))
+        else:
+            order = seen.making.find(lambda: operation.compiled, len(operation.graph.nodes), seen.seconds, seen.pays)
+            if order is not None:
+                seen.plan = compiled_plan(signature, operation, order.result(), tensors_of(given, named))
     if seen.plan is not None:
         plans.plans_of(entry, TOP).put(signature.slot(TOP), seen.plan)
 

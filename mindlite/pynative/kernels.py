@@ -37,7 +37,7 @@ from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
 from ..ops.reduction import index_of_max, index_of_min
 from ..ops.sort import median_along, sort_along, topk_along
-from .beside import compile_beside, pays
+from .beside import Making, pays
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
 _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
@@ -119,7 +119,7 @@ class OwnKernel:
     """
 
     def __init__(self, operation):
-        self.operation, self.compiled, self.order, self.spent = operation, None, None, 0.0
+        self.operation, self.compiled, self.making, self.spent = operation, None, Making(), 0.0
 
     def compile(self):
         """The operator as a Compiled graph."""
@@ -128,9 +128,13 @@ class OwnKernel:
 
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
-            if config.compile_beside and not config.repeatable and not is_at_once(self.operation.prim) and self.is_awaited():
-                return self.by_numpy(arrays, attrs)
-            self.compiled = self.compile() if self.order is None else self.order.result()
+            if not config.compile_beside or config.repeatable or is_at_once(self.operation.prim):
+                self.compiled = self.compile()
+            else:
+                order = self.making.find(lambda: self.compile, 1, self.spent, lambda: self.spent >= SPENT)
+                if order is None:
+                    return self.by_numpy(arrays, attrs)
+                self.compiled = order.result()
         values = self.compiled.run(arrays)
         return tuple(values) if self.operation.several else values[0]
 
@@ -140,12 +144,6 @@ class OwnKernel:
         out = eval_rule[self.operation.prim](*arrays, **attrs)
         self.spent += time.thread_time() - start
         return out
-
-    def is_awaited(self):
-        """True until the kernel that is made beside the run is there."""
-        if self.spent >= SPENT and self.order is None:
-            self.order = compile_beside(self.compile, 1)
-        return self.order is None or not self.order.is_ready
 
 
 class FlatKernel:
@@ -371,17 +369,16 @@ class ImprovingWalk(Walk):
 
     def __init__(self, graph, operation_class):
         super().__init__(graph, operation_class)
-        self.graph, self.seconds, self.order = graph, 0.0, None
+        self.graph, self.nodes, self.seconds, self.making = graph, len(graph.nodes), 0.0, Making()
 
     def run(self, arrays):
         """The outputs, a list of ndarrays and numbers."""
-        if self.order is not None and self.order.is_ready:
-            return self.order.result().run(arrays)
+        order = self.making.find(lambda: self.compile, self.nodes, self.seconds, lambda: pays(self.seconds, self.nodes))
+        if order is not None:
+            return order.result().run(arrays)
         start = time.thread_time()
         outs = super().run(arrays)
         self.seconds += time.thread_time() - start
-        if self.order is None and pays(self.seconds, len(self.graph.nodes)):
-            self.order = compile_beside(self.compile, len(self.graph.nodes))
         return outs
 
     def compile(self):

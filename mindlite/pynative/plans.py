@@ -32,7 +32,7 @@ from ..mindir.constraints import collecting
 from ..mindir.primitive import current_interpreter
 from ..ops.views import WRITE_BACK
 from . import native, sharded
-from .beside import compile_beside, costs
+from .beside import Making, costs, may_hold
 from .interpreter import interpreter, wrap
 from .kernels import Compiled, OwnKernel, is_checked, single_node
 from .operation import Opening, made_for
@@ -60,11 +60,12 @@ class Unplanned(Exception):
 
 
 class OperatorPlan:
-    """The words of one plan, and all that they point to. operation: the Operation whose calls they describe"""
+    """The words of one plan, and all that they point to. operation: the Operation whose calls they describe; often: the number of
+    calls after which its kernel is worth its compilation"""
 
     def __init__(self, operation, words, keys, record, keep):
         self.operation, self.words, self.keys, self.record, self.keep = operation, words, keys, record, keep
-        self.kernel = self.order = None
+        self.kernel, self.making, self.often = None, Making(), 0
 
 
 class Plans:
@@ -220,9 +221,11 @@ def learn(operation, given, named, args, attrs, seconds):
         operation.plans += 1
         function = function_of(operation, args, attrs)
         backward, record, kept = recorded(operation, args, signature.mask)
-        words = signature.head(function, backward, record, often_of(prim, seconds))
-        plans.put(slot, OperatorPlan(operation, words, signature.keys, record,
-                                     (function, backward, kept, signature.kept, operation)))
+        often = often_of(prim, seconds)
+        words = signature.head(function, backward, record, min(often, calls_until_asking(seconds)))
+        plan = OperatorPlan(operation, words, signature.keys, record, (function, backward, kept, signature.kept, operation))
+        plan.often = often
+        plans.put(slot, plan)
 
 
 def recorded(operation, args, mask):
@@ -307,6 +310,13 @@ def often_of(prim, seconds):
     return min(most, math.ceil(costs.of(1) / max(seconds - BY_PYTHON, 1e-6)))
 
 
+def calls_until_asking(seconds):
+    """The number of calls after which it is worth looking whether a kernel is on the disk. seconds: of a call without"""
+    if not config.compile_beside or not may_hold():
+        return NEVER
+    return math.ceil((costs.of_asking + costs.of_asking_for_a_node) / max(seconds - BY_PYTHON, 1e-6))
+
+
 def may_compile():
     """True if the last compilation that was not beside the run is long ago; from here on that was this one."""
     calls = native.installed.planned()
@@ -321,12 +331,12 @@ def consider_kernel(plan, args):
     if config.repeatable or not has_kernel(plan.operation, args):          # a kernel's bits may differ from those before it
         plan.words[HOT] = NEVER
         return
-    if plan.order is None and (config.compile_beside or may_compile()):
-        plan.order = compile_beside(functools.partial(compiled_of, plan.operation), 1)
-    if plan.order is None or not plan.order.is_ready:
-        plan.words[HOT] = plan.words[CALLS] + AGAIN
+    order = plan.making.find(lambda: functools.partial(compiled_of, plan.operation), 1, math.inf, lambda: (
+        plan.words[CALLS] >= plan.often and (config.compile_beside or may_compile())))
+    if order is None:
+        plan.words[HOT] = max(plan.words[CALLS] + AGAIN, 0 if plan.making.order else plan.often)
     else:
-        kernel = plan.kernel = kernel_of(plan.operation, plan.order.result(), args)
+        kernel = plan.kernel = kernel_of(plan.operation, order.result(), args)
         plan.words[HOT] = NEVER
         if kernel is not None:
             function = plan.keep[0]

@@ -11,6 +11,7 @@ from mindlite import Parameter, Tensor, nn, ops
 from mindlite.common import dtype
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError, MindliteError
+from mindlite.compile import kept_graphs
 from mindlite.mindir.builder import tensor_type, typed
 from mindlite.mindir.primitive import PRIMITIVES, eval_rule
 from mindlite.pynative import backward, beside, kernels, native, operation, plans
@@ -281,11 +282,11 @@ def test_a_part_of_tapes_that_comes_again_and_again_is_compiled_once_it_has_take
     graph, x = long_chain()
     repeated = operation.GraphOperation(graph)
     wanted, = repeated.run([x])
-    assert repeated.runner.order is None                     # one walk is no reason
+    assert repeated.runner.making.order is None                     # one walk is no reason
     monkeypatch.setattr(beside, "PAYS", 0)
     repeated.run([x])
     beside.compiler.wait()
-    assert isinstance(repeated.runner.order.result(), kernels.Compiled)
+    assert isinstance(repeated.runner.making.order.result(), kernels.Compiled)
     np.testing.assert_allclose(repeated.run([x])[0], wanted, rtol=1e-5)
 
 
@@ -318,3 +319,84 @@ def test_no_part_of_a_tape_is_compiled_by_the_clock_where_only_counts_decide(swi
         assert type(walked.runner) is kernels.Walk
     finally:
         config.set(**before)
+
+
+# ------------------------------------------------------------------ what an earlier process has compiled
+
+@pytest.fixture
+def another_process(tmp_path, monkeypatch):
+    """What is on the disk is used: call it to forget what this process has compiled; from then on compiling never pays."""
+    before = config.set(compile_beside=True, keep_flows=True, cache_dir=str(tmp_path))
+    monkeypatch.setattr(beside, "PAYS", 0)
+    made, compile_graph = [], kept_graphs.compile_graph
+    monkeypatch.setattr(kept_graphs, "compile_graph", lambda graph, *rest: made.append(graph.name) or compile_graph(graph, *rest))
+
+    def forget():
+        beside.compiler.wait()
+        assert made, "nothing was compiled"
+        made.clear()
+        backward._structures.clear()
+        kept_graphs._was_there.cache_clear()
+        monkeypatch.setattr(beside.Costs, "of", lambda *_: float("inf"))
+        monkeypatch.setattr(plans, "OFTEN_FOR_COMPOSITES", 1 << 40)
+        monkeypatch.setattr(kernels, "SPENT", float("inf"))
+        return made
+    yield forget
+    beside.compiler.wait()
+    config.set(**before)
+
+
+def test_a_part_of_tapes_is_taken_from_the_disk_long_before_compiling_pays(another_process):
+    graph, x = long_chain()
+    first = operation.GraphOperation(graph)
+    wanted = first.run([x])
+    compiled, again = another_process(), operation.GraphOperation(graph)
+    for _ in range(3):
+        np.testing.assert_allclose(again.run([x]), wanted, rtol=1e-5)
+        beside.compiler.wait()
+    assert isinstance(again.runner.making.order.result(), kernels.Compiled) and not compiled
+
+
+def test_what_is_not_on_the_disk_is_looked_for_once_and_walked(another_process):
+    graph, x = long_chain()
+    operation.GraphOperation(graph).run([x])
+    compiled = another_process()
+    other = typed(lambda a: ops.tanh(ops.exp(ops.tanh(ops.exp(ops.tanh(ops.exp(a)))))), tensor_type(Tensor(x)))
+    again, before = operation.GraphOperation(other), beside.costs.scale
+    wanted = again.run([x])
+    beside.compiler.wait()
+    assert again.runner.making.order.asks and not again.runner.making.order.is_there
+    for _ in range(3):
+        assert np.array_equal(again.run([x]), wanted)
+        beside.compiler.wait()
+        assert again.runner.making.order is None
+    assert not compiled and beside.costs.scale == before             # to look for it says nothing of what compiling takes
+
+
+def test_the_backward_of_a_tape_is_taken_from_the_disk_long_before_compiling_pays(another_process):
+    x = tensor(3, 21)
+
+    def derive():
+        found = []
+        gradient = ms.grad(lambda a: (ops.softmax(a * 0.75, -1) * ops.erf(a)).sum())
+        for _ in range(6):
+            found.append(gradient(x).asnumpy())
+            beside.compiler.wait()
+        return found, gradient.explain()
+    wanted, _ = derive()
+    compiled = another_process()
+    found, explained = derive()
+    assert backward.REUSED in explained and not compiled
+    for one, other in zip(wanted, found):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_nothing_is_looked_for_where_the_disk_held_nothing_when_the_process_began(another_process, monkeypatch, tmp_path):
+    graph, x = long_chain()
+    operation.GraphOperation(graph).run([x])
+    another_process()
+    config.set(cache_dir=str(tmp_path / "empty"))
+    again = operation.GraphOperation(graph)
+    for _ in range(3):
+        again.run([x])
+    assert again.runner.making.order is None and again.runner.making.asked is None
