@@ -35,7 +35,7 @@ from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
 from .beside import Making, pays
 from .interpreter import interpreter, wrap
-from .kernels import Compiled, Walk, can_walk, is_at_once
+from .kernels import Compiled, KernelOfSizes, Walk, can_walk, is_at_once, shows_its_sizes
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
 from .sizes import symbols_in
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
@@ -143,11 +143,22 @@ def learn(entry, seen, given, named, out):
         if operation.views:
             seen.plan = plan_of(signature, operation, operation.view, None)
         else:
-            order = seen.making.find(lambda: operation.compiled, len(operation.graph.nodes), seen.seconds, seen.pays)
-            if order is not None:
-                seen.plan = compiled_plan(signature, operation, order.result(), tensors_of(given, named))
+            compiled = kernel_for(seen, operation)
+            if compiled is not None:
+                seen.plan = compiled_plan(signature, operation, compiled, tensors_of(given, named))
     if seen.plan is not None:
         plans.plans_of(entry, TOP).put(signature.slot(TOP), seen.plan)
+
+
+def kernel_for(seen, operation):
+    """The Compiled graph of a call: that of all sizes, or one of its own; None before one is there."""
+    compiled = operation.kernel()
+    if compiled is not None and compiled.can_be_known:
+        return compiled
+    if operation.open is not None and operation.open.kernel.is_possible and compiled is None and config.compile_beside:
+        return None                                          # it will be there
+    order = seen.making.find(lambda: operation.compiled, len(operation.graph.nodes), seen.seconds, seen.pays)
+    return None if order is None else order.result()
 
 
 def tensors_of(given, named):
@@ -214,12 +225,13 @@ class Call:
         """The function of nodes in the places of its Tensors."""
         return of_call(self.function, self.given, self.named)
 
+    def opened(self, opening):
+        """(the abstracts of its Tensors, its arguments by position) for other sizes."""
+        return tuple(map(opening, self.abstracts)), opening(self.given, ABOVE_AXES)
+
     def graph(self, opening=None):
         """(the graph of the function, whether it gives a tuple). opening: for other sizes"""
-        given, abstracts = self.given, self.abstracts
-        if opening is not None:
-            abstracts = tuple(map(opening, abstracts))
-            given = opening(given, ABOVE_AXES)
+        abstracts, given = (self.abstracts, self.given) if opening is None else self.opened(opening)
         gave: list = []
 
         def noted(*nodes):
@@ -230,14 +242,14 @@ class Call:
 
 class OpenFunction(GraphOperation):
     """A planned function over open sizes. guards: what has to hold of them, [Constraint]; confirmed: it gives what the function
-    gave for some sizes, None before that is known"""
+    gave for some sizes, None before that is known; views, walks: as of a FunctionOperation; kernel: the KernelOfSizes"""
     of_function = True
 
-    def __init__(self, graph, several=True, guards=()):
+    def __init__(self, graph, several=True, guards=(), ways=((), False), compile_=None):
         super().__init__(graph)
         self.several, self.guards, self.confirmed = several, guards, None
-        paths = [view_path(graph, node) for node in graph.outputs]
-        self.views = paths if None not in paths else ()
+        self.views, self.walks = ways
+        self.kernel = KernelOfSizes(compile_, len(graph.nodes), self.walks and shows_its_sizes(graph))
 
     def derive(self, wrt):
         """As of an Operation."""
@@ -247,9 +259,7 @@ class OpenFunction(GraphOperation):
         """The FunctionOperation of a call. raises : Unplanned where a guard does not hold of its sizes"""
         if not all(compare(g.op, evaluate(g.left, env), evaluate(g.right, env)) for g in self.guards):
             raise Unplanned("a rule refuses these sizes")
-        if self.views:
-            return ViewsOfSizes(call, self, env)
-        return FunctionOperation(call, with_sizes(self.graph, env, whole=False), self.several, self)
+        return FunctionOfSizes(call, self, env)
 
 
 def open_function(call, pattern):
@@ -258,6 +268,7 @@ def open_function(call, pattern):
         with collecting() as assumed:
             graph, several = call.graph(Opening(iter(pattern)))
         check_graph(graph)
+        ways = ways_of(graph)
     except InternalError:
         raise
     except (MindliteError, TypeError, AttributeError, Unplanned):         # it asks for the numbers, as `if n < 1` does
@@ -266,7 +277,9 @@ def open_function(call, pattern):
     if not symbols_of_graph(graph) <= shown or not all(
             isinstance(end, (int, Dim)) and symbols_of(end) <= shown for g in assumed for end in (g.left, g.right)):
         return None
-    return OpenFunction(graph, several, assumed)
+    opened, given = call.opened(Opening(iter(pattern)))
+    return OpenFunction(graph, several, assumed, ways, lambda: compiled_with_checks(
+        call.function.__name__, opened, of_call(call.function, given, call.named), several))
 
 
 def known_function(call):
@@ -316,15 +329,12 @@ class FunctionOperation(GraphOperation):
     open   : the OpenFunction that it is made of; None
     raises : Unplanned for results of which some are views
     """
+    open: Any = None
 
-    def __init__(self, call, graph, several, open_=None):
+    def __init__(self, call, graph, several):
         super().__init__(graph)
-        self.call, self.several, self.open = call, several, open_
-        paths = [view_path(graph, node) for node in graph.outputs]
-        self.views = paths if None not in paths else ()
-        if not self.views and (any(paths) or len(set(map(storage, graph.outputs))) < len(paths)):
-            raise Unplanned("views beside other results, or results that share their elements")
-        self.walks = not self.views and can_walk(graph) and not any(is_at_once(node.fn) for node in graph.nodes)
+        self.call, self.several = call, several
+        self.views, self.walks = ways_of(graph)
         self.view = view_function(self) if self.views else None
 
     def family(self):
@@ -350,25 +360,51 @@ class FunctionOperation(GraphOperation):
         if self.view is not None:
             out = self.view(*tensors)
         else:
-            if self.runner is None:
-                self.runner = Walk(self.graph, Operation)
-            outs = [Tensor.wrap(value) for value in self.runner.run([tensor.host_array for tensor in tensors])]
+            outs = [Tensor.wrap(value) for value in self.values([tensor.host_array for tensor in tensors])]
             out = tuple(outs) if self.several else outs[0]
         return interpreter.entered(self, tensors, out)
 
+    def values(self, arrays):
+        """The arrays that it gives for those of its Tensors, operator by operator."""
+        if self.runner is None:
+            self.runner = Walk(self.graph, Operation)
+        return self.runner.run(arrays)
+
+    def kernel(self):
+        """A Compiled graph for all sizes, that computes it; None where there is none, or not yet."""
+        return None
+
     def compiled(self):
         """The function, its indices checked, as a Compiled graph."""
-        graph = FuncGraph(self.name)
-        nodes = [graph.add_parameter(f"x{i}", abstract) for i, abstract in enumerate(self.abstracts)]
-        builder = Checking(graph)
-        with interpreting(builder):
-            out = self.call.of_nodes()(*nodes)
-            graph.set_outputs([builder.lift(each) for each in (out if self.several else (out,))], make_tuple)
-        return Compiled(graph)
+        return compiled_with_checks(self.name, self.abstracts, self.call.of_nodes(), self.several)
 
 
-class ViewsOfSizes(FunctionOperation):
-    """A FunctionOperation whose results are views, made of an OpenFunction. Its graph is written when it is read."""
+def compiled_with_checks(name, abstracts, of_nodes, several):
+    """A function of nodes, its indices checked, as a Compiled graph."""
+    graph = FuncGraph(name)
+    nodes = [graph.add_parameter(f"x{i}", abstract) for i, abstract in enumerate(abstracts)]
+    builder = Checking(graph)
+    with interpreting(builder), collecting():
+        out = of_nodes(*nodes)
+        graph.set_outputs([builder.lift(each) for each in (out if several else (out,))], make_tuple)
+    return Compiled(graph)
+
+
+def ways_of(graph):
+    """(for each result (number of a Tensor, path), where all are views, or (); whether it may be computed operator by operator).
+
+    raises : Unplanned for results of which some are views, or that share their elements
+    """
+    paths = [view_path(graph, node) for node in graph.outputs]
+    if None not in paths:
+        return paths, False
+    if any(paths) or len(set(map(storage, graph.outputs))) < len(paths):
+        raise Unplanned("views beside other results, or results that share their elements")
+    return (), can_walk(graph, open_sizes=True) and not any(is_at_once(node.fn) for node in graph.nodes)
+
+
+class FunctionOfSizes(FunctionOperation):
+    """A FunctionOperation that is made of an OpenFunction. Its graph is written when it is read."""
 
     def __init__(self, call, open_, env):
         def known(value):
@@ -379,12 +415,21 @@ class ViewsOfSizes(FunctionOperation):
         self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
         self.views = [(number, tuple([(prim, rest, {name: known(value) for name, value in attrs.items()})
                                       for prim, rest, attrs in path])) for number, path in open_.views]
-        self.walks, self.view = False, view_function(self)
+        self.walks, self.view = open_.walks, view_function(self) if self.views else None
 
     @functools.cached_property
     def graph(self):
         """As of a GraphOperation."""
         return with_sizes(self.open.graph, self.env, whole=False)
+
+    def values(self, arrays):
+        """As of a FunctionOperation; by the kernel of all sizes once it is there."""
+        kernel = self.kernel()
+        return self.open.kernel.run_without(super().values, arrays) if kernel is None else kernel.run(arrays)
+
+    def kernel(self):
+        """As of a FunctionOperation."""
+        return self.open.kernel.find()
 
 
 def storage(node: Any) -> tuple:

@@ -17,7 +17,7 @@ from ..backend import python_entry
 from ..backend.target import current
 from ..common.config import config
 from ..common.dim import Symbol, evaluate, lone_symbol
-from ..common.errors import InternalError, Stage, user_location
+from ..common.errors import InternalError, MindliteError, Stage, user_location
 from ..common.recent import Recent
 from ..common.storage import DeviceArray
 from ..compile.call_plan import CallPlan
@@ -30,6 +30,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import results_of
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.inline import symbols_of_graph
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.basic import transpose
@@ -52,6 +53,7 @@ SPENT = 0.03                                       # seconds of NumPy that are w
 MAX_SEEN = 1024                                    # sizes of which it is remembered how often they came
 MAX_CODES = 1 << 12                                # texts of walks whose code is kept
 MAX_KNOWN = 256                                    # sizes of a compiled graph, in each thread, that have a KnownCall: 6 KB each
+SEVERAL = 6                                        # nodes of a graph: NumPy does fewer before a call of a Flow has begun
 OFTEN_ENOUGH = 6                                   # calls of the same sizes after which one is worth it: it takes as long
 
 
@@ -365,8 +367,6 @@ def _as_array(value):
 class ImprovingWalk(Walk):
     """A Walk that is compiled beside the run once it has taken as long as that will (Karlin et al. 1988): a part of tapes that
     comes again and again, as the step of a loop does."""
-    SEVERAL: ClassVar[int] = 6                               # nodes: NumPy does fewer before a call of a Flow has begun
-
     def __init__(self, graph, operation_class):
         super().__init__(graph, operation_class)
         self.graph, self.nodes, self.seconds, self.making = graph, len(graph.nodes), 0.0, Making()
@@ -387,15 +387,55 @@ class ImprovingWalk(Walk):
             return Compiled(self.graph)
 
 
+class KernelOfSizes:
+    """A graph of open sizes that is computed otherwise for each tuple of sizes, and compiled for all of them once these runs have
+    taken as long as that will.
+
+    compile : () -> the Compiled graph        nodes : how many it has        seconds : what runs without it have taken
+    """
+    __slots__ = ("compile", "nodes", "seconds", "making", "is_possible")
+
+    def __init__(self, compile_, nodes, is_possible):
+        self.compile, self.nodes, self.seconds, self.making, self.is_possible = compile_, nodes, 0.0, Making(), is_possible
+
+    def find(self):
+        """The Compiled graph; None while it does not pay, or is being made, and where there is none."""
+        if not self.is_possible or not config.compile_beside or config.repeatable:
+            return None
+        order = self.making.find(lambda: self.compile, self.nodes, self.seconds, lambda: pays(self.seconds, self.nodes))
+        if order is None:
+            return None
+        try:
+            return order.result()
+        except InternalError:
+            raise
+        except MindliteError:                                # its rules say it of known sizes only
+            self.is_possible = False
+            return None
+
+    def run_without(self, run, arrays):
+        """run(arrays), whose time counts."""
+        start = time.thread_time()
+        outs = run(arrays)
+        self.seconds += time.thread_time() - start
+        return outs
+
+
+def shows_its_sizes(graph):
+    """True if the sizes of its parameters show all Symbols of a graph."""
+    shown = {lone_symbol(size) for p in graph.parameters for size in getattr(p.abstract, "shape", ())}
+    return symbols_of_graph(graph) <= shown
+
+
 def walk_of(graph, operation_class):
     """The Walk of a graph; one that improves itself where it has several steps and nothing depends on when that is."""
-    several = len(graph.nodes) >= ImprovingWalk.SEVERAL and config.compile_beside and not config.repeatable
+    several = len(graph.nodes) >= SEVERAL and config.compile_beside and not config.repeatable
     return (ImprovingWalk if several else Walk)(graph, operation_class)
 
 
-def can_walk(graph):
-    """True if every node is an operator with an eval rule and known sizes."""
-    return all((node.fn in eval_rule or node.fn in (tuple_getitem, make_tuple)) and _is_known(node.abstract)
+def can_walk(graph, open_sizes=False):
+    """True if every node is an operator with an eval rule and known sizes. open_sizes: or open ones"""
+    return all((node.fn in eval_rule or node.fn in (tuple_getitem, make_tuple)) and (open_sizes or _is_known(node.abstract))
                and not any(isinstance(v, FuncGraph) for v in node.attrs.values()) for node in graph.nodes)
 
 

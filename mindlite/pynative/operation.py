@@ -36,9 +36,9 @@ from ..mindir.inline import clone, drop_dead_nodes, symbols_of_graph, symbols_us
 from ..mindir.primitive import bprop_rule, expand_rule, infer_rule
 from ..ops.basic import cast
 from ..optim import optimise
-from .kernels import Compiled, can_walk, walk_of
+from .kernels import SEVERAL, Compiled, KernelOfSizes, Walk, can_walk, shows_its_sizes, walk_of
 from .local_program import LocalProgram, program_key
-from .products import waiting_of
+from .products import may_wait, waiting_of
 from .sizes import Fit, Visits, symbols_in
 from collections.abc import Callable
 from typing import Any
@@ -119,7 +119,7 @@ class BackwardOfSizes:
     @functools.cached_property
     def operation(self):
         """As of a Backward."""
-        return GraphOperation(self.graph)
+        return OperationOfSizes(self) if self.derivative.kernel.is_possible else GraphOperation(self.graph)
 
     def of_sizes(self, outs):
         """Itself: its sizes are known."""
@@ -240,6 +240,13 @@ class Derivative:
         self.sources = tuple([source for source, p in zip(sources, saved) if p in used])
         graph.parameters = [p for p in saved if p in used] + graph.parameters[len(sources):]
         self.graph, self.outs, self.opaque = graph, operation.outs, reads_objects(graph)
+        self.kernel = KernelOfSizes(self.compiled, len(graph.nodes), not may_wait(graph) and len(graph.nodes) >= SEVERAL
+                                    and can_walk(graph, open_sizes=True) and shows_its_sizes(graph))
+
+    @functools.cached_property
+    def operation(self):
+        """The graph as an operation over Symbols."""
+        return GraphOperation(self.graph)
 
     def of_sizes(self, operation, env):
         """The Backward of an operation. env: {Symbol: its size}
@@ -249,6 +256,11 @@ class Derivative:
         if tuple([map_dims(lambda dim: evaluate(dim, env), out) for out in self.outs]) != tuple(operation.outs):
             raise InternalError(f"{operation.name} gives {self.outs} for open sizes, and {operation.outs}")
         return BackwardOfSizes(self, operation.seeds, operation.outs, tuple([env[s] for s in self.symbols]))
+
+    def compiled(self):
+        """The graph for all sizes, compiled."""
+        with Stage("backward", user_location):
+            return Compiled(self.graph)
 
     def with_sizes(self, sizes):
         """A copy of the graph. sizes: an int or Dim for each of the symbols"""
@@ -328,6 +340,8 @@ class GraphOperation:
     """A typed graph as one operation: node by node, or compiled."""
 
     several = True
+    abstracts: Any
+    outs: Any
 
     def __init__(self, graph):
         self.graph, self.name = graph, graph.name
@@ -398,6 +412,43 @@ class GraphOperation:
 
     def _build(self, wrt):
         return backward_of_graph(self.graph, wrt, self.seeds)
+
+
+class OperationOfSizes(GraphOperation):
+    """The operation of a BackwardOfSizes. Its graph is written when it is walked; the kernel of all sizes does not need it."""
+    waiting = None
+
+    def __init__(self, backward):
+        opened = backward.derivative.operation
+        self.of, self.name, self.seeds, self.differentiable = backward, opened.name, opened.seeds, opened.differentiable
+        self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
+
+    @functools.cached_property
+    def graph(self):
+        """As of a GraphOperation."""
+        return self.of.graph
+
+    @functools.cached_property
+    def abstracts(self):
+        """As of a GraphOperation."""
+        return tuple([p.abstract for p in self.graph.parameters])
+
+    @functools.cached_property
+    def outs(self):
+        """As of a GraphOperation."""
+        return tuple([node.abstract for node in self.graph.outputs])
+
+    def run(self, arrays):
+        """As of a GraphOperation; by the kernel of all sizes once it is there."""
+        if not {ShardedArray, DeviceArray}.isdisjoint(map(type, arrays)):
+            return super().run(arrays)
+        compiled = self.of.derivative.kernel.find()
+        if compiled is not None:
+            return compiled.run(arrays)
+        if self.runner is None:
+            with Stage("backward", user_location):
+                self.runner = Walk(self.graph, Operation)
+        return self.of.derivative.kernel.run_without(self.runner.run, arrays)
 
 
 def backward_of_graph(graph, wrt, seeds):

@@ -72,6 +72,11 @@ def waiting_of(graph):
     return Waiting(graph, numbers) if numbers else None
 
 
+def may_wait(graph):
+    """True for a graph of which a copy with known sizes may have a Waiting."""
+    return any([isinstance(node, CNode) and node.fn is batch_matmul for node in graph.outputs])
+
+
 def is_of_few_rows(node):
     """True for a node that is a product whose operands are much smaller than it is."""
     if not (isinstance(node, CNode) and node.fn is batch_matmul):

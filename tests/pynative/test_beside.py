@@ -185,12 +185,12 @@ def test_a_large_operator_runs_by_numpy_until_its_kernel_is_there(in_the_thread,
     assert in_the_thread and threading.get_ident() not in in_the_thread
 
 
-def test_sizes_that_come_seldom_order_no_kernel(in_the_thread):
+def test_sizes_that_come_seldom_order_no_kernels_of_their_own(in_the_thread):
     for rows in range(60, 66):
         for _ in range(2):
             ops.softmax(tensor(rows, 1024), -1)
     beside.compiler.wait()
-    assert not in_the_thread
+    assert len(in_the_thread) <= 1                           # the one of all sizes
 
 
 def test_elementwise_operators_of_all_shapes_share_a_kernel(in_the_thread, monkeypatch):

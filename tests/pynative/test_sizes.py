@@ -1,4 +1,5 @@
 """Sizes that differ between visits: one derivative and one compile for all lengths, with the gradients of a walk."""
+import collections
 import sys
 import pathlib
 
@@ -18,7 +19,7 @@ from mindlite.mindir.control import make_tuple
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import find_primitive, infer_rule
-from mindlite.pynative import Recorded, backward, functions, kernels, operation
+from mindlite.pynative import Recorded, backward, beside, functions, kernels, operation
 from mindlite.pynative.kernels import single_node
 from mindlite.pynative.sizes import MOST_VISITS, Fit, Visits, common, symbols_in
 
@@ -208,6 +209,61 @@ def test_a_function_of_lengths_that_change_gives_what_each_length_gives_by_itsel
         for a, b in zip(have, want):
             assert a.shape == b.shape and a.dtype == b.dtype
             np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+@pytest.fixture
+def beside_the_run(monkeypatch):
+    """Kernels of all sizes are compiled beside the run, as soon as there is one to compile; nothing was seen before."""
+    before = config.set(compile_beside=True)
+    monkeypatch.setattr(beside, "PAYS", 0)
+    monkeypatch.setattr(backward, "_structures", backward.Structures())
+    monkeypatch.setattr(operation, "_families", operation.Recent())
+    yield
+    beside.compiler.wait()
+    config.set(**before)
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_lengths_that_change_gives_the_same_by_a_kernel_of_all_lengths(name, beside_the_run, monkeypatch):
+    for n, m, rows, columns in SHAPES:
+        draw = np.random.default_rng(n)
+        x, z = Tensor(draw.uniform(0.2, 1.5, (n, m))), Tensor(draw.uniform(0.2, 1.5, (rows, columns)))
+        have = walked(found, FUNCTIONS[name], x, z)
+        beside.compiler.wait()
+        with monkeypatch.context() as alone:
+            alone.setattr(config, "repeatable", True)
+            want = walked(found, FUNCTIONS[name], x, z)
+        assert isinstance(want, type) == isinstance(have, type)
+        if isinstance(want, type):
+            assert have is want
+            continue
+        for a, b in zip(have, want):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
+
+
+def test_new_lengths_cost_no_copies_of_functions_and_no_compilation_once_there_is_a_kernel(beside_the_run, monkeypatch):
+    def step(n):
+        x = tensor(3, n, 97, seed=n)
+        value, gradient = walked(ms.value_and_grad(lambda a: (ops.softmax(ops.layer_norm(a, (97,)), 1) * a).sum()), x)
+        beside.compiler.wait()
+        return x, value, gradient
+    for n in (20, 21, 22, 23, 24, 25):
+        step(n)
+    work = collections.Counter()
+    for where, name in ((functions, "with_sizes"), (functions, "Walk"), (kernels.Compiled, "__init__"),
+                        (functions, "open_function"), (operation, "open_derivative")):
+        monkeypatch.setattr(where, name, lambda *given, _name=name, _before=getattr(where, name), **named: work.update(
+            [_name]) or _before(*given, **named))
+    for n in range(30, 50):
+        x, value, gradient = step(n)
+    assert not work
+    with monkeypatch.context() as alone:
+        alone.setattr(config, "repeatable", True)
+        wanted = ms.value_and_grad(lambda a: (ops.softmax(ops.layer_norm(a, (97,)), 1) * a).sum())(x)
+    for have, want in zip((value, gradient), wanted):
+        np.testing.assert_allclose(have.asnumpy(), want.asnumpy(), rtol=2e-5, atol=1e-6)
 
 
 def test_a_function_is_traced_once_for_all_lengths(at_once, monkeypatch):
