@@ -29,14 +29,13 @@ from ..common.config import config
 from ..common.errors import ArgumentError, RankError
 from ..common.locks import new_lock
 from ..common.ranks import Engine, folded
-from .shared_memory import RECORD, SharedMemory
+from .shared_memory import HASH, RECORD, Differ, SharedMemory
 
 PIECE = 4 << 20                                  # bytes
 STATUS = 70                                      # EX_SOFTWARE of sysexits.h
 TICK = 0.1                                       # seconds between two looks at the deadlines
 PATIENCE, PASS_ON = 2.0, 0.2                     # seconds for the launcher to read what a rank has written, and to pass it on
-HASH = 8                                         # bytes of the first exchange that are a hash; small arrays are the rest
-INLINE = RECORD - HASH
+INLINE = RECORD - HASH                           # bytes of an array that travels with the hash
 _NATIVE = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "c8", "c16"}
 
 
@@ -101,21 +100,26 @@ class MpiEngine(Engine):
             mine[:HASH] = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=HASH).digest(), np.uint8)
             if inline is not None:
                 mine[HASH:HASH + inline.nbytes] = inline.reshape(-1).view(np.uint8)
-            theirs = way.agree(mine)
-            if (theirs[:, :HASH] != mine[:HASH]).any():
+            try:
+                way.announce(mine)
+                if inline is None:
+                    done = job(way)
+                    way.settle()
+                    return done
+                theirs = way.settle()
+            except Differ:
                 self._tell(ranks, way, what)
-            if inline is None:
-                return job(way)
             rows = np.ascontiguousarray(theirs[:, HASH:HASH + inline.nbytes])
             return job(rows.view(inline.dtype).reshape(len(ranks), *inline.shape))
         return self._run(what, checked)
 
     def _tell(self, ranks, way, what):
         """raises : _Failure, which says what each rank was about to do"""
-        text = np.zeros(RECORD, np.uint8)
-        described = what.encode()[:RECORD]
-        text[:len(described)] = np.frombuffer(described, np.uint8)
-        said = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in way.agree(text)]
+        text = np.zeros(RECORD, np.uint8)                    # of one hash, 0, on all ranks
+        described = what.encode()[:INLINE]
+        text[HASH:HASH + len(described)] = np.frombuffer(described, np.uint8)
+        way.announce(text)
+        said = [bytes(row[HASH:]).rstrip(b"\0").decode("utf-8", "replace") for row in way.settle()]
         raise _Failure("the ranks do not do the same: " + "; ".join(
             f"rank {rank}: {line}" for rank, line in zip(ranks, said)), f"rank {self.rank} of {self.size}")
 
@@ -270,10 +274,14 @@ class _Messages:
         self.communicator, self.mpi, self.count = communicator, mpi, communicator.Get_size()
         self.operations = {"sum": mpi.SUM, "prod": mpi.PROD, "max": mpi.MAX, "min": mpi.MIN, "any": mpi.MAX, "all": mpi.MIN}
 
-    def agree(self, record):
-        theirs = np.empty((self.count, RECORD), np.uint8)
-        self.communicator.Allgather(record, theirs)
-        return theirs
+    def announce(self, record):
+        self.records = np.empty((self.count, RECORD), np.uint8)
+        self.communicator.Allgather(record, self.records)
+        if (self.records[:, :HASH] != record[:HASH]).any():
+            raise Differ
+
+    def settle(self):
+        return self.records
 
     def fold(self, arrays, reduction, out):
         if arrays[0] is not out:

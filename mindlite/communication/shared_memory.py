@@ -7,6 +7,8 @@ Each rank writes what it has into its area, and all read after a barrier: bytes 
 up in the order of the ranks, so all have the same bits. There are two areas for a rank, which take turns: who writes into one
 knows from the barrier between that nobody reads it any more. Larger arrays go in pieces of an area, which stay in the cache.
 
+What ranks are about to do is compared behind the first barrier of a collective, before anything that came is used.
+
 The barrier is a semaphore for each pair of ranks, in the same memory. A rank that waits looks a few times and then sleeps in the
 kernel. MPI's calls never sleep: with more threads than cores they take the time of the rank that they wait for.
 """
@@ -21,10 +23,15 @@ import numpy as np
 from ..common.ranks import FOLDS
 
 RECORD = 512                                     # bytes of what ranks exchange to agree
+HASH = 8                                         # of them that must be the same
 PIECE = 1 << 20                                  # bytes of an area
 LOOKS = 20                                       # at a semaphore before a rank sleeps: some microseconds
 _SEMAPHORE = 64                                  # bytes, a cache line; glibc's sem_t has 32
 _ELEMENTWISE = {**FOLDS, "any": np.maximum, "all": np.minimum}   # of bool as bytes
+
+
+class Differ(Exception):
+    """The ranks are about to do different things. All of them see it at the same barrier."""
 
 
 class SharedMemory:
@@ -41,7 +48,7 @@ class SharedMemory:
         memory = np.frombuffer(self.window.Shared_query(0)[0], np.uint8, nbytes)
         self.records = memory[semaphores:semaphores + records].reshape(2, self.count, RECORD)
         self.areas = memory[semaphores + records:].reshape(2, self.count, PIECE)
-        self.turn = 0
+        self.turn, self.announced = 0, False                 # announced: records are compared at the next barrier
         library = ctypes.CDLL(None, use_errno=True)
         self.post, self.wait, self.look = library.sem_post, library.sem_wait, library.sem_trywait
         others = [rank for rank in range(self.count) if rank != self.place]
@@ -54,21 +61,29 @@ class SharedMemory:
         self.usable = bool(communicator.allreduce(made, mpi.MIN))    # not where semaphores are for one process alone (macOS)
 
     def barrier(self) -> None:
-        """Wait until all ranks are here. What they have written before it is seen behind it."""
+        """Wait until all ranks are here. What they have written before it is seen behind it. raises : Differ"""
         for mark in self.mine:
             self.post(mark)
         for mark in self.theirs:
             if not any(self.look(mark) == 0 for _ in range(LOOKS)):
                 while self.wait(mark) != 0:                  # a signal has come: Python sees to it between two calls
                     pass
-        self.turn = 1 - self.turn
+        records, self.turn = self.records[self.turn], 1 - self.turn
+        if self.announced:
+            self.announced = False
+            if (records[:, :HASH] != records[self.place, :HASH]).any():
+                raise Differ
 
-    def agree(self, record: np.ndarray) -> np.ndarray:
-        """All ranks' records of RECORD bytes, a row for each."""
-        records = self.records[self.turn]
-        records[self.place] = record
-        self.barrier()
-        return records
+    def announce(self, record: np.ndarray) -> None:
+        """Say by RECORD bytes what this rank is about to do. raises : Differ, at the next barrier, where others do not say so"""
+        self.records[self.turn, self.place] = record
+        self.announced = True
+
+    def settle(self) -> np.ndarray:
+        """All ranks' records, a row for each, which stay until the next but one barrier. raises : Differ"""
+        if self.announced:
+            self.barrier()
+        return self.records[1 - self.turn]
 
     def _published(self, *parts: np.ndarray) -> np.ndarray:
         """All ranks' areas, of elements like those of `parts`, which lie in that of this rank one behind the other."""
