@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ class Engine:
         self.pace: tuple[float, float] | None = None
         self.groups = {WORLD: tuple(range(size))}
         self.beside: Beside | None = None
+        self.posted: dict[tuple, deque] = {}                 # messages of `post_within` that are under way
 
     def begin(self, job: Callable[[], Any]) -> Pending:
         """Run job(), which calls collectives of this engine, beside the program; `wait()` of the result returns its value."""
@@ -203,6 +205,19 @@ class Engine:
         """Send to a rank of the group and go on at once; `wait()` of what this gives returns once the receiver has taken it."""
         ranks = self._joined("send", group, array.nbytes)
         return self.hand_over(np.asarray(array, order="C"), ranks[to], tag)
+
+    def post_within(self, credits: int, array: np.ndarray, to: int, tag: int, group: Any) -> None:
+        """`post`; where so many messages to that rank with this tag are under way, wait until the oldest is received."""
+        waiting = self.posted.setdefault((to, tag, self.members(group)), deque())
+        while len(waiting) >= credits:
+            waiting.popleft().wait()
+        waiting.append(self.post(array, to, tag, group))
+
+    def settle(self) -> None:
+        """Wait until all messages of `post_within` are received."""
+        for waiting in self.posted.values():
+            while waiting:
+                waiting.popleft().wait()
 
     def receive(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int, group: Any) -> np.ndarray:
         """What a rank of the group has sent."""

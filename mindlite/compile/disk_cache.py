@@ -53,6 +53,7 @@ from ..infer.specialise import Specialised
 from ..infer.values import Place
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
+from ..ops.collectives import on_rank
 from ..parallel.partition import WISH
 from . import flow as F
 from .description import Description, Json, NotCacheable, is_standard, named
@@ -100,7 +101,8 @@ def compile_or_restore(function: Any, args: tuple, kwargs: dict[str, Any], signa
             emit("flow_restore", name=options["name"], seconds=found.seconds["disk"])
             return found
     compiled = compiling()
-    compiled.not_cached = question.store(compiled) if compiled.plan is None else "ranks split it between them"
+    is_of_rank = compiled.plan is not None or any(node.fn is on_rank for node in compiled.graph.nodes)
+    compiled.not_cached = "ranks split it between them" if is_of_rank else question.store(compiled)
     return compiled
 
 

@@ -59,7 +59,6 @@ class Run:
         self.weights = ParameterTuple({id(p): p for program in programs.values() for p in program.weights}.values())
         self.peak = 0
         self.assigned: tuple[Tensor, ...] = ()               # what a stage of a PipelineCell assigns here: states
-        self.owners: list[tuple[Parameter, int]] = []        # (a Parameter that a stage trains or assigns, the stage), for all
         self.loss_dtype: Any = np.float32
         self.described: dict[tuple, tuple] = {}              # {(rank, tag ..): shape and dtype of what travels}
         self.waiting: dict[str, deque] = {}

@@ -16,8 +16,8 @@ import numpy as np
 
 from .. import functional
 from ..common import dtype as dt
-from ..common.dim import Dim
-from ..common.errors import ArgumentError, GradientError, ShapeError, ValueRangeError
+from ..common.dim import Dim, Symbol
+from ..common.errors import ArgumentError, GradientError, ValueRangeError
 from ..common.ranks import engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..compile.module_of import module_of
@@ -26,16 +26,16 @@ from ..mindir.builder import building, tensor_type
 from ..mindir.control import make_tuple
 from ..mindir.file import Input, Module, Output
 from ..mindir.graph import FuncGraph
-from ..mindir.primitive import eager
 from ..mindir.protocol import CallOfModuleFor
 from ..ops.collectives import broadcast_from, in_stages
 from ..parallel.actors import pipeline
-from ..parallel.stages import cut
+from ..parallel.stages import Stage, cut
 from ..pynative import custom, is_recording
 from ..pynative.custom import is_watched
 from .cell import Cell
 from .graph_cell import ModuleFunction
 from .pipeline import Program, Run, micro_batches, micro_size, shared_between, summed_over
+from .pipeline_graph import StageGraph
 from .wrap import InParts
 
 
@@ -51,7 +51,8 @@ class PipelineCell(InParts):
     ranks that have the same stage divide the rows: each gives its own. All ranks get the loss, the mean of theirs. A rank has
     gradients of the Parameters of its stage, those of others are zero; `PipelineGradReducer` sums them over ranks of one stage.
     Parameters of other stages are not trained here: `gather_parameters()` brings them. In a jitted function the call is one
-    operator, and what stands around it is compiled with it; the stages are compiled, Python runs them in the order of the plan.
+    operator, which becomes the schedule of its stage: one program with what stands around it, for all sizes of a batch that are
+    open (pipeline_graph.py). In eager mode the stages are compiled, and Python runs them in the order of the plan.
     """
 
     def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
@@ -61,7 +62,7 @@ class PipelineCell(InParts):
         for attribute, settings in (("pipeline_stage", stage_config), ("pipeline_segment", segment_config)):
             for path, value in (settings or {}).items():
                 setattr(network.get_sub_cell(path), attribute, value)
-        self.__dict__["_runs"], self.__dict__["_modules"] = {}, {}
+        self.__dict__["_runs"], self.__dict__["_modules"], self.__dict__["_owners"] = {}, {}, []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         stages = functional.get_auto_parallel_context("pipeline_stages")
@@ -96,28 +97,43 @@ class PipelineCell(InParts):
 
     def _module_for(self, stages: int, *args: AbstractTensor) -> Module:
         """The Module of a graph of this rank's part, one operator, for arguments like these."""
-        if any(isinstance(size, Dim) for arg in args for size in arg.shape):
-            raise ShapeError("PipelineCell: over ranks sizes are known", note=", ".join(map(str, args)))
-        run = self.run_for(stages, args)
+        parts, sizes = self.parts_of(args)
+        run, stage = self._made(stages, parts)
+        schedule = StageGraph(stage, run, self.micro_size, len(args), sizes)
+        schedule.demand(args)
         made = FuncGraph(f"{type(self.network).__name__}, rank {engine().rank}")
-        held = [*run.weights, *run.assigned]
+        held = schedule.held
         for number, arg in enumerate(args):
             made.add_parameter(f"x{number}", arg)
         for param in held:
             made.add_parameter(getattr(param, "name", "state"), tensor_type(param), default=param)
-        gives = AbstractTuple((AbstractTensor(dt.dtype(run.loss_dtype), ()), *map(tensor_type, held)))
+        gives = AbstractTuple((AbstractTensor(dt.dtype(run.loss_dtype), ()), *map(tensor_type, (*run.weights, *run.assigned))))
         with building(made):
-            results = in_stages(*made.parameters, step=_Step(self, run), gives=gives, weights=(len(args), len(run.weights)))
+            results = in_stages(*made.parameters, schedule=schedule, gives=gives, weights=(len(args), len(run.weights)))
             made.set_outputs(results, make_tuple)
-        first = len(made.parameters) - len(run.assigned)
+        first = len(args) + len(run.weights)
         return Module(made, (Input(),) * len(args), Output(0),
                       tuple([(first + k, 1 + len(run.weights) + k) for k in range(len(run.assigned))]))
 
+    def parts_of(self, args: Any) -> tuple[list[Tensor], dict[Symbol, tuple[int, int]]]:
+        """Micro-batches of arguments as the Tensors that a graph is made for; {Symbol: (argument, axis)} of open sizes."""
+        parts, symbols = [], dict[Any, Symbol]()
+        sizes: dict[Symbol, tuple[int, int]] = {}
+        for number, arg in enumerate(args):
+            shape: list[Any] = []
+            for axis, size in enumerate(arg.shape):
+                if not isinstance(size, Dim):
+                    shape.append(size if axis else micro_size("PipelineCell", arg.shape, self.micro_size))
+                    continue
+                shape.append(symbols.setdefault((size, axis == 0), Symbol()))
+                sizes.setdefault(shape[-1], (number, axis))
+            parts.append(Tensor(shape=tuple(shape), dtype=arg.dtype))
+        return parts, sizes
+
     def gather_parameters(self) -> None:
         """Give all ranks the trained Parameters and states of all stages, to save them for one; all ranks call it."""
-        for run in self._runs.values():
-            for param, stage in run.owners:
-                param.set_data(broadcast_from(param, root=stage * run.replicas))
+        for param, rank in self._owners:
+            param.set_data(broadcast_from(param, root=rank))
 
     def micro(self, args: Any) -> list:
         """The micro-batches of each argument."""
@@ -127,16 +143,15 @@ class PipelineCell(InParts):
         """The Run for arguments of these kinds; it is made once for each, and for training and evaluation."""
         key = (stages, self.network.training, tuple([(arg.shape, arg.dtype) for arg in args]))
         if key not in self._runs:
-            self._runs[key] = self._made(stages, args)
+            self._runs[key] = self._made(stages, self.parts_of(args)[0])[0]
         return self._runs[key]
 
-    def _made(self, stages: int, args: tuple) -> Run:
+    def _made(self, stages: int, parts: list[Tensor]) -> tuple[Run, Stage]:
+        """The Run of this rank for micro-batches like these, and its Stage."""
         replicas, rest = divmod(engine().size, stages)
         if rest:
             raise ValueRangeError(f"PipelineCell: {engine().size} ranks are no {stages} groups of as many")
         declared = declared_stages(self.network, stages)
-        parts = [Tensor(shape=(micro_size("PipelineCell", arg.shape, self.micro_size), *arg.shape[1:]), dtype=arg.dtype)
-                 for arg in args]
         module = module_of(self.network, parts, type(self.network).__name__)
         found = cut(module, lambda param: declared.get(id(param), ()), stages)
         weights = [tuple([p for p in stage.module.parameters() if isinstance(p, Parameter) and p.requires_grad])
@@ -145,38 +160,10 @@ class PipelineCell(InParts):
         program = Program(ModuleFunction(found[mine].module), weights[mine], found[mine].takes, found[mine].reads)
         plan = pipeline(stages, self.micro_size, replicas=replicas)
         run = Run(plan, {mine: program}, stages, replicas, shared_between(weights, stages))
-        run.owners = owners([stage.module for stage in found])
+        self.__dict__["_owners"] = [(param, stage * replicas) for param, stage in owners([stage.module for stage in found])]
         run.assigned = assigned_by(found[mine].module)
         run.loss_dtype = found[-1].module.graph.outputs[0].abstract.dtype.numpy
-        return run
-
-
-class _Step:
-    """The operator `in_stages` of one rank. What it reads and assigns are operands and results: in a graph a Parameter may have
-    a new value that is not in its memory yet, and gets no new one before the graph is done."""
-
-    def __init__(self, cell: PipelineCell, run: Run) -> None:
-        self.cell, self.run = cell, run
-
-    def __call__(self, arrays: tuple, gradients: bool) -> tuple:
-        run, held = self.run, (*self.run.weights, *self.run.assigned)
-        count = len(arrays) - len(held)
-        saved = []
-        for number, (tensor, array) in enumerate(zip(held, arrays[count:])):
-            here = array.ctypes.data == tensor.elements.ctypes.data
-            if not here or number >= len(run.weights):
-                saved.append((tensor, tensor.elements.copy()))
-            if not here:
-                tensor.elements[...] = array
-        try:
-            with eager():
-                losses, grads = run(self.cell.micro([Tensor(array) for array in arrays[:count]]), 1.0, backward=gradients)
-                loss = run.loss_everywhere(losses, np.sum)
-            grads = grads or tuple([Tensor(np.zeros(weight.shape, weight.dtype.numpy)) for weight in run.weights])
-            return (loss.asnumpy(), *[grad.asnumpy() for grad in grads], *[tensor.elements.copy() for tensor in run.assigned])
-        finally:
-            for tensor, before in saved:
-                tensor.elements[...] = before
+        return run, found[mine]
 
 
 def assigned_by(module: Module) -> tuple[Tensor, ...]:

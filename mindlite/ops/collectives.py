@@ -436,6 +436,42 @@ def receive_eval(*, shape, dtype, source, tag, group):
 
 
 @primitive(traits=TRAITS | {"message"}, prepare=_prepare)
+def post(x, *, to, tag=0, credits=1, group=WORLD):
+    """`send` that goes on at once. Where `credits` messages to that rank with this tag are under way, it waits until the oldest
+    has been received. Gives an empty tuple; no gradient comes back.
+
+    raises : ValueRangeError for this rank itself, RankError
+    """
+
+
+@infer_rule(post)
+def post_infer(x, *, to, tag, credits, group):
+    return send_infer(x, to=to, tag=tag, group=group)
+
+
+@eval_rule(post)
+def post_eval(x, *, to, tag, credits, group):
+    engine().post_within(credits, x, to, tag, group)
+    return ()
+
+
+@primitive(traits=TRAITS | {"message"})
+def settle():
+    """Wait until all that this rank has posted is received. Gives an empty tuple. raises : RankError"""
+
+
+@infer_rule(settle)
+def settle_infer():
+    return AbstractTuple(())
+
+
+@eval_rule(settle)
+def settle_eval():
+    engine().settle()
+    return ()
+
+
+@primitive(traits=TRAITS | {"message"}, prepare=_prepare)
 def synchronise(*, group=WORLD):
     """Wait until all ranks of the group are here. Gives an empty tuple. raises : RankError"""
 
@@ -469,12 +505,12 @@ def send_vmap(args, dims, size, *, to, tag, group):
 # ---------------------------------------------------------------- in_stages
 
 @primitive(traits=TRAITS | {"message"})
-def in_stages(*xs, step, gives, weights, gradients=True):
-    """This rank's part of a pipeline (nn/pipeline_cell.py), forwards and backwards: a tuple of the loss, the gradients of the
+def in_stages(*xs, schedule, gives, weights, gradients=True):
+    """This rank's part of a pipeline (nn/pipeline_graph.py), forwards and backwards: a tuple of the loss, the gradients of the
     weights, and the new values of what it assigns.
 
-    xs        : the arguments of the pipeline, this rank's weights, then what it assigns
-    step      : computes it: (arrays, whether gradients are wanted) -> a tuple of arrays
+    xs        : the arguments of the pipeline, this rank's weights, what it assigns, what else it reads
+    schedule  : writes it in smaller operators: schedule.write(xs, gradients) -> a tuple of nodes
     gives     : the AbstractTuple of the results      weights: (number of the first weight among xs, how many there are)
     gradients : False: nobody reads them, and nothing runs backwards; zeros stand in their places
     raises    : GradientError where a gradient of an argument is wanted, RankError
@@ -482,17 +518,17 @@ def in_stages(*xs, step, gives, weights, gradients=True):
 
 
 @infer_rule(in_stages)
-def in_stages_infer(*xs, step, gives, weights, gradients):
+def in_stages_infer(*xs, schedule, gives, weights, gradients):
     return gives
 
 
-@eval_rule(in_stages)
-def in_stages_eval(*xs, step, gives, weights, gradients):
-    return step(xs, gradients)
+@expand_rule(in_stages)
+def in_stages_expand(*xs, schedule, gives, weights, gradients):
+    return schedule.write(xs, gradients)
 
 
 @bprop_rule(in_stages)
-def in_stages_bprop(*xs, out, dout, step, gives, weights, gradients):
+def in_stages_bprop(*xs, out, dout, schedule, gives, weights, gradients):
     first, count = weights
     of_weights = [slope * dout[0] for slope in out[1:1 + count]]
     return (*[no_gradient(x) if x.dtype.is_differentiable else None for x in xs[:first]], *of_weights,

@@ -7,8 +7,9 @@ import pytest
 from networks import CASES
 
 import mindlite as ms
-from mindlite import Tensor, amp, nn, ops
+from mindlite import Symbol, Tensor, amp, nn, ops
 from mindlite.common import dtype as dt
+from mindlite.common.config import config
 from mindlite.common.errors import GradientError, ShapeError, ValueRangeError
 from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, get_rank
@@ -207,6 +208,74 @@ def test_a_step_with_a_pipeline_is_one_graph(name, stages, inner):
             np.testing.assert_allclose(weights[key], value, rtol=0, atol=1e-6)
 
 
+def test_the_schedule_of_a_stage_is_one_program(tmp_path):
+    """Python is called for the messages alone, and no other network finds it on the disk. They have the order of 1F1B: the middle
+    one of three stages runs two forwards ahead, then a backward before each forward."""
+    def run():
+        ms.set_seed(3)
+        net = nn.SequentialCell(*[nn.Dense(6, 6, activation=nn.Tanh()) for _ in range(3)])
+        ms.set_auto_parallel_context(pipeline_stages=3)
+        for stage in range(3):
+            net[stage].pipeline_stage = stage
+        cell = nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 4)
+        step = ms.jit(ms.value_and_grad(cell, None, net.trainable_params()), fullgraph=True)
+        x = Tensor(np.ones((8, 6), np.float32))
+        step(x, x)
+        (variant,) = step.compiled.variants
+        assert cell._runs == {}, "no stage was compiled by itself"
+        assert variant.compiled.not_cached == "ranks split it between them"
+        called = [i.function.function.primitive.name for i, *_ in variant.executable.linked.segments.values()]
+        moved = [(node.fn.name, node.attrs.get("source", node.attrs.get("to"))) for node in variant.compiled.graph.nodes
+                 if node.fn.name in ("post", "receive")]
+        return sorted(called), moved
+    before = config.set(cache_dir=str(tmp_path), keep_flows=True)
+    try:
+        first, middle, last = SimWorld(3).run(run)
+    finally:
+        config.set(**before)
+    forward, backward = [("receive", 0), ("post", 2)], [("receive", 2), ("post", 0)]
+    assert middle[1] == 2 * forward + 2 * (backward + forward) + 2 * backward
+    assert middle[0] == ["all_reduce", "on_rank", *["post"] * 8, *["receive"] * 8, "settle"]
+    assert first[1] == 3 * [("post", 1)] + [("receive", 1), ("post", 1)] + 3 * [("receive", 1)]
+    assert last[1] == 4 * [("receive", 1), ("post", 1)]
+
+
+def test_batches_of_open_sizes_have_one_program():
+    """And a size that does not go into the parts is refused on all ranks, before anything is sent."""
+    def run(stages):
+        ms.set_seed(3)
+        net = nn.SequentialCell(nn.Dense(6, 5, activation=nn.Tanh()), nn.Dropout(p=0.3), nn.Dense(5, 4))
+        rng = np.random.default_rng(0)
+        for param in net.trainable_params():
+            param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32)))
+        ms.set_auto_parallel_context(pipeline_stages=stages)
+        net[0].pipeline_stage, net[2].pipeline_stage = 0, stages - 1
+        params = net.trainable_params()
+        cell = nn.PipelineCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), 2).set_train()
+        optimizer, gradients = nn.Momentum(params, 0.1, 0.9), ms.value_and_grad(cell, None, params)
+
+        def step(x, y):
+            loss, grads = gradients(x, y)
+            optimizer(grads)
+            return loss
+        rows = Symbol(min=2)
+        compiled = ms.jit(step, fullgraph=True, input_signature=(
+            Tensor(shape=(rows, 6), dtype=ms.float32), Tensor(shape=(rows,), dtype=ms.int32)))
+        losses = []
+        for size in (4, 10, 2, 4, 64):
+            x, y = rng.standard_normal((size, 6)).astype(np.float32), rng.integers(0, 4, size).astype(np.int32)
+            losses.append(float(compiled(Tensor(x), Tensor(y))))
+        if stages > 1:
+            sent = dict(engine().sent)
+            with pytest.raises(ShapeError, match="does not go into 2 equal parts"):
+                compiled(Tensor(x[:7]), Tensor(y[:7]))
+            assert dict(engine().sent) == sent and len(compiled.compiled.variants) == 1
+        return losses
+    (alone,) = SimWorld(1).run(run, 1)
+    for losses in SimWorld(2).run(run, 2):
+        np.testing.assert_allclose(losses, alone, rtol=1e-5)
+
+
 def test_what_a_pipeline_assigns_is_assigned_once_where_the_step_raises_behind_it():
     """Weights, the states of the batch norm and the next random number are those of eager mode."""
     def run(graph):
@@ -293,7 +362,7 @@ def test_a_graph_that_reads_no_gradient_runs_forwards_alone():
         return loss, sent, [np.abs(a.asnumpy() - 2 * b.asnumpy()).max() for a, b in zip(grads, eager)]
     net, whole, x, labels = network("mlp")
     wanted = 2 * float(nn.PipelineCell(nn.WithLossCell(whole, nn.CrossEntropyLoss()), 2)(x, labels))
-    for (loss, sent, apart), messages in zip(SimWorld(2).run(run), (3, 0)):
+    for (loss, sent, apart), messages in zip(SimWorld(2).run(run), (2, 0)):
         np.testing.assert_allclose(loss, wanted, atol=1e-6)
         assert sent == messages and max(apart) < 1e-12
 
