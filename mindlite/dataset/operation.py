@@ -26,6 +26,8 @@ INT_MAX, FLOAT_MAX = 2 ** 31 - 1, 16777216       # MindSpore's bounds
 
 
 JOINED: dict[tuple[type, type], Callable] = {}   # {(class, class of the next): what makes one function of the two}
+STACKED: dict[tuple[type, ...], Callable] = {}   # {(class,) or (class, class of the next): what does it of many rows at once}
+CROPS: set[type] = set()                         # those of them that make arrays of one size of arrays of several
 
 
 class NoOperationError(ArgumentError, ValueRangeError):
@@ -68,6 +70,48 @@ def joins(first: type, second: type) -> Callable:
         JOINED[first, second] = make
         return make
     return register
+
+
+def stacks(*kinds: type, crops: bool = False) -> Callable:
+    """A decorator: the function does of many rows in one array what an operation, or two of them in turn, do of each row.
+
+    It is called (operation.., array [rows, ...], at, out) and gives an array [rows, ...] of the same bits, or None where it
+    cannot do that: then the rows go one by one. at(k) : from here on draws are those of row k;  out : where the result may be
+    """
+    def register(rule: Callable) -> Callable:
+        STACKED[kinds] = rule
+        CROPS.update(kinds if crops else ())
+        return rule
+    return register
+
+
+def stacked_from(operations: list[Callable]) -> int:
+    """From which operation on all take many rows in one array; at most one of these draws, and none before it."""
+    first, drawn = len(operations), False
+    while first and (type(operations[first - 1]),) in STACKED:
+        if getattr(operations[first - 1], "random", False):
+            if drawn or any(draws_numbers(one) for one in operations[:first - 1]):
+                break
+            drawn = True
+        first -= 1
+    return first
+
+
+def draws_numbers(operation: Callable) -> bool:
+    """True if an operation may draw: a random one, one that holds others, a function of the user's."""
+    return not getattr(operation, "builtin", False) or getattr(operation, "random", True) or "transforms" in vars(operation)
+
+
+def stacked_rules(operations: list[Callable], first: int) -> list[tuple[int, Callable]]:
+    """What is called for the operations from `first` on, in order: (number of the operation, function of (array, at, out))."""
+    rules: list[tuple[int, Callable]] = []
+    k = first
+    while k < len(operations):
+        kinds = tuple(map(type, operations[k:k + 2]))
+        count = 2 if kinds in STACKED and len(kinds) == 2 else 1
+        rules.append((k, functools.partial(STACKED[kinds[:count]], *operations[k:k + count])))
+        k += count
+    return rules
 
 
 def joined(operations: list[Callable]) -> list[tuple[int, Callable]]:

@@ -85,6 +85,10 @@ class Node:
             rows, names = ([row[k] for k in columns] for row in rows), [names[k] for k in columns]
         return stacked_as_they_come(rows, len(payloads), names, empty)
 
+    def whole(self) -> Sequence[np.ndarray] | None:
+        """The columns as arrays, a row for each sample, where they lie in memory like that."""
+        return None
+
     def processes(self) -> int:
         """How many worker processes this node wants; 1 for none."""
         return 1

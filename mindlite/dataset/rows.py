@@ -4,13 +4,26 @@ from __future__ import annotations
 import uuid
 from typing import Any, Callable, Iterator, Sequence
 
+import numpy as np
+
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from . import config, draws
 from .callbacks import CallbackCalls, check_callbacks
-from .columns import ColumnError, as_row, check_names, names_list
+from .columns import ColumnError, as_row, check_names, names_list, stacked
 from .dataset import Dataset, all_rows
-from .operation import joined
+from .operation import CROPS, joined, stacked_from, stacked_rules
 from .pipeline import PipelineError, Row, Run, name_of
+
+TOGETHER = 1 << 16                       # bytes of rows that are computed in one array: they stay in the processor's cache
+
+
+def _stack(values: list) -> np.ndarray | None:
+    """Arrays of numbers in one, with a new first axis; None for others, and where shapes or types differ."""
+    first = values[0]
+    if not isinstance(first, np.ndarray) or first.dtype.kind not in "biuf" or not first.size or not all(
+            isinstance(value, np.ndarray) and value.shape == first.shape and value.dtype == first.dtype for value in values):
+        return None
+    return first[None] if len(values) == 1 else np.stack(values)
 
 
 class MapDataset(Dataset):
@@ -31,6 +44,9 @@ class MapDataset(Dataset):
         self.outputs = names_list(output_columns, "output_columns") or self.inputs
         self.callbacks = check_callbacks(callbacks)
         self.steps = joined(self.operations)
+        self.tail = stacked_from(self.operations)            # from there on many rows are computed in one array
+        self.head_steps = joined(self.operations[:self.tail])
+        self.rules = stacked_rules(self.operations, self.tail)
         self.users = [not getattr(operation, "builtin", False) for operation in self.operations]
         self.plan: tuple | None = None
 
@@ -99,14 +115,17 @@ class MapDataset(Dataset):
         return f"row {sample} of map, operation {name}"
 
     def evaluate(self, run: Run, payload: Any) -> Row:
+        row, positions = run.value(payload[2]), self._planned()[0]
+        values = self._applied(run, payload, [row[position] for position in positions], self.steps)
+        return self._placed(run, payload, row, values)
+
+    def _applied(self, run: Run, payload: Any, values: list | tuple, steps: list) -> list | tuple:
+        """What the operations of `steps` make of the values of the inputs."""
         epoch, index, below = payload
-        row = run.value(below)
-        positions, outputs, others, in_place = self._planned()
-        values: list | tuple = [row[position] for position in positions]
         run.draw_for(self, epoch, index)
         hooks = config.settings.debug_hooks if config.settings.debug_mode else []
         self._shown(hooks, values, None)
-        for k, operation in list(enumerate(self.operations)) if hooks else self.steps:
+        for k, operation in list(enumerate(self.operations)) if hooks else steps:
             run.doing(self, index, k)
             try:
                 if run.seeded and self.users[k]:
@@ -114,12 +133,28 @@ class MapDataset(Dataset):
                 result = operation(*values)
                 values = result if isinstance(result, tuple) else (result,)
             except Exception as error:                       # the user's function or the user's data
-                raise run.failed(error, self, index, k, below) from error
-            self._shown(hooks, values, k)
+                raise run.failed(error, self, index, self._failing(k, operation, values), below) from error
+            if hooks:
+                self._shown(hooks, values, k)
+        return values
+
+    def _failing(self, k: int, step: Callable, values: list | tuple) -> int:
+        """Which operation has raised: of two that are joined each is tried by itself."""
+        if step is self.operations[k]:
+            return k
+        try:
+            self.operations[k](*values)
+        except Exception:                                    # what it raises has been raised already
+            return k
+        return k + 1
+
+    def _placed(self, run: Run, payload: Any, row: Row, values: list | tuple) -> Row:
+        """The row with the outputs in it."""
+        positions, outputs, others, in_place = self._planned()
         try:
             values = as_row(values)
         except MindliteError as error:
-            raise run.failed(error, self, index, len(self.operations) - 1, below) from error
+            raise run.failed(error, self, payload[1], len(self.operations) - 1, payload[2]) from error
         if len(values) != len(outputs):
             raise PipelineError(f"Invalid columns, the number of columns returned in 'map' operations should match the number of "
                                 f"'output_columns', but got the number of columns returned in 'map' operations: {len(values)}, "
@@ -130,6 +165,98 @@ class MapDataset(Dataset):
         for position, value in zip(positions, values):
             row[position] = value
         return row
+
+    def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
+        """As far as operations take many rows in one array, they do; each of the others takes a row."""
+        positions, outputs, _, _ = self._planned()
+        if not self.rules or columns is not None or len(positions) != 1 or len(outputs) != 1 or config.settings.debug_mode or \
+                config.error_mode() != config.ErrorSamplesMode.RETURN:
+            return super().gather(run, payloads, empty, columns)
+        found = self._of_stack(run, payloads, positions[0], empty)
+        return self._of_rows(run, payloads, positions[0], empty) if found is None else found
+
+    def _of_stack(self, run: Run, payloads: list, position: int, empty: Callable) -> Row | None:
+        """The rows where those below come in one array already; None elsewhere, and where a rule does not take them."""
+        if self.tail or not all(type(below) is tuple and below[0] == payloads[0][2][0] for _, _, below in payloads):
+            return None
+        node = run.nodes[payloads[0][2][0]]
+        passed = isinstance(node, MapDataset) and position not in node._planned()[0] and node.rules and node.in_one_place() and \
+            not CROPS & set(map(type, self.operations))
+        if not passed and node.whole() is None:
+            return None
+        rows = node.gather(run, [below[1] for _, _, below in payloads], empty)
+        made = self._ruled(run, payloads, rows[position], None)
+        if made is None:
+            return None
+        rows[position] = made
+        return rows
+
+    def in_one_place(self) -> bool:
+        """True if the output stands where the input stood."""
+        positions, outputs, _, _ = self._planned()
+        return len(positions) == len(outputs) == 1
+
+    def _of_rows(self, run: Run, payloads: list, position: int, empty: Callable) -> Row:
+        """The rows, some at a time: first one by one, then in one array, which is written to its place in the batch."""
+        held: list[list] = []
+        place: np.ndarray | None = None
+        count = len(payloads)
+        while len(held) < count:
+            done = len(held)
+            rows = [self._begun(run, payloads[done], position)]
+            size = max(1, min(count - done, TOGETHER // max(getattr(rows[0][position], "nbytes", 1), 1)))
+            rows += [self._begun(run, payload, position) for payload in payloads[done + 1:done + size]]
+            out = None if place is None else place[done:done + size]
+            made = _stack([row[position] for row in rows])
+            if made is not None:
+                made = self._ruled(run, payloads[done:done + size], made, out)
+            if made is None or out is not None and (made.shape != out.shape or made.dtype != out.dtype):
+                return self._one_by_one(run, payloads, position, held, place, rows)
+            if size == count > 1:                            # of a single row `made` may be its memory
+                place = made
+            elif out is None:
+                place = empty((count, *made.shape[1:]), made.dtype)
+                place[:size] = made
+            elif made is not out and made.base is not out:
+                out[...] = made
+            for row in rows:
+                row[position] = 0
+            held += rows
+        found = stacked(held, self.names())
+        found[position] = place
+        return found
+
+    def _begun(self, run: Run, payload: Any, position: int) -> list:
+        """A row with what the operations before the tail make of it."""
+        row = list(run.value(payload[2]))
+        if self.head_steps:
+            values = self._applied(run, payload, [row[position]], self.head_steps)
+            row[position] = values[0] if len(values) == 1 else values
+        return row
+
+    def _ruled(self, run: Run, payloads: list, made: np.ndarray, out: np.ndarray | None) -> np.ndarray | None:
+        """What the operations of the tail make of many rows; None where one does not take them."""
+        def at(k: int) -> None:
+            run.draw_for(self, *payloads[k][:2])
+        for number, rule in self.rules:
+            run.doing(self, payloads[0][1], number)
+            made = rule(made, at, out if number == self.rules[-1][0] else None)
+            if made is None:
+                return None
+        return made
+
+    def _one_by_one(self, run: Run, payloads: list, position: int, held: list[list], place: np.ndarray | None,
+                    rows: list[list]) -> Row:
+        """The batch where a rule does not take some rows. held : those that are done, in `place`;  rows : those that began"""
+        steps = [(self.tail + k, step) for k, step in joined(self.operations[self.tail:])]
+        whole = [[place[k] if column == position and place is not None else value for column, value in enumerate(row)]
+                 for k, row in enumerate(held)]
+        for k in range(len(held), len(payloads)):
+            row = rows[k - len(held)] if k - len(held) < len(rows) else self._begun(run, payloads[k], position)
+            begun = row[position]
+            values = self._applied(run, payloads[k], begun if isinstance(begun, tuple) else [begun], steps)
+            whole.append(self._placed(run, payloads[k], row, values))
+        return stacked(whole, self.names())
 
     def _shown(self, hooks: list, values: Sequence, after: int | None) -> None:
         """The columns are shown to the hooks of the debug mode. after : number of the operation, None before the first"""

@@ -73,6 +73,14 @@ class Source(Dataset):
         except Exception as error:                           # the user's source, or a file
             raise run.failed(error, self, index) from error
 
+    def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
+        """Of columns that lie in memory all at once, by an index array."""
+        arrays = self.whole()
+        if arrays is None:
+            return super().gather(run, payloads, empty, columns)
+        chosen = [index for _, index in payloads]
+        return [array.take(chosen, 0) for array in (arrays if columns is None else [arrays[k] for k in columns])]
+
     def draws(self) -> bool:
         """True if reading a sample may draw from `numpy.random` or `random`."""
         return False
@@ -308,13 +316,8 @@ class NumpySlicesDataset(Source):
     def sample(self, index: int) -> Sequence:
         return [array[index] for array in self.arrays]
 
-    def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
-        """All at once, by an index array."""
-        arrays = self.arrays if columns is None else [self.arrays[k] for k in columns]
-        if not all(isinstance(array, np.ndarray) for array in arrays):
-            return super().gather(run, payloads, empty, columns)
-        chosen = [index for _, index in payloads]
-        return [array.take(chosen, 0) for array in arrays]
+    def whole(self) -> Sequence[np.ndarray] | None:
+        return self.arrays if all(isinstance(array, np.ndarray) for array in self.arrays) else None
 
 
 def _array_or_list(values: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Iterator, cast
 import numpy as np
 
 from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
-from .operation import DataError, Operation, dtype_of, flag, items, kind_of, operation, optional, whole, worded
+from .operation import DataError, Operation, dtype_of, flag, items, joins, kind_of, operation, optional, whole, worded
 from .pieces import (JiebaMode, JiebaTokenizer, SentencePieceModel, SentencePieceTokenizer, SentencePieceVocab,
                      SPieceTokenizerLoadType, SPieceTokenizerOutType, one_text, texts, tokens_of)
 from .vocabulary import Lookup, Vocab
@@ -187,7 +187,18 @@ yes, word, form = worded("boolean", bool), worded("string", str), worded("enum o
 @operation(with_offsets=yes)
 def WhitespaceTokenizer(data, /, with_offsets=False):
     """The words between white space."""
-    return cut(r"\S+", one_text(data, "WhitespaceTokenizerOp"), with_offsets)
+    text = one_text(data, "WhitespaceTokenizerOp")
+    return cut(r"\S+", text, True) if with_offsets else np.array(text.split() or [""])
+
+
+@joins(WhitespaceTokenizer, Lookup)
+def looked_up_words(tokenizer: Any, lookup: Lookup) -> Callable:
+    """WhitespaceTokenizer, then Lookup: without an array of the words."""
+    def both(data: Any, *more: Any) -> Any:
+        if more or tokenizer.with_offsets:
+            return lookup(*(found if isinstance(found := tokenizer(data, *more), tuple) else (found,)))
+        return lookup.of_words(one_text(data, "WhitespaceTokenizerOp").split() or [""])
+    return both
 
 
 @operation(with_offsets=yes)

@@ -10,7 +10,8 @@ import numpy as np
 from ..common.errors import ArgumentError
 from . import draws
 from .columns import pad_end
-from .operation import (DataError, Operation, dtype_of, functions, kind_of, number, operation, optional, probability, whole)
+from .operation import (DataError, Operation, dtype_of, functions, joins, kind_of, number, operation, optional, probability,
+                        stacks, whole)
 
 
 class Relational(enum.IntEnum):
@@ -33,6 +34,12 @@ def TypeCast(data, /, data_type):
     return np.asarray(data).astype(data_type)
 
 
+@stacks(TypeCast)
+def cast_stack(cast: Any, data: np.ndarray, at: Any, out: np.ndarray | None) -> np.ndarray | None:
+    """TypeCast of many rows."""
+    return data.astype(cast.data_type) if cast.data_type.kind in "biuf" else None
+
+
 @operation(num_classes=whole(1), smoothing_rate=number(0.0, 1.0))
 def OneHot(data, /, num_classes, smoothing_rate=0.0):
     """A vector of `num_classes` for each whole number, 1 at its position. data : a scalar or [n], sizes of 1 aside
@@ -51,6 +58,15 @@ def OneHot(data, /, num_classes, smoothing_rate=0.0):
         raise DataError(f"OneHot: index values should not be negative, but got: {data.min()}")
     hot = np.arange(num_classes) == data[..., None]
     return hot.astype(data.dtype) if not smoothing_rate else hot * (1 - smoothing_rate) + smoothing_rate / num_classes
+
+
+@stacks(OneHot)
+def one_hot_stack(one_hot: Any, data: np.ndarray, at: Any, out: np.ndarray | None) -> np.ndarray | None:
+    """OneHot of many numbers."""
+    if data.ndim != 1 or data.dtype.kind not in "iu" or not (0 <= data.min() and data.max() < one_hot.num_classes):
+        return None
+    hot, rate = np.arange(one_hot.num_classes) == data[:, None], one_hot.smoothing_rate
+    return hot.astype(data.dtype) if not rate else hot * (1 - rate) + rate / one_hot.num_classes
 
 
 def _ends(value: Any, name: str) -> tuple:
@@ -151,6 +167,24 @@ class Slice(Operation):
                 raise DataError(f"Slice: Index {outside[0]} is out of bounds.", note=f"axis {axis} has {size} elements")
             data = data.take(chosen, axis, mode="wrap")
         return data
+
+
+@joins(Slice, PadEnd)
+def sliced_and_padded(cut: Slice, pad: Any) -> Callable:
+    """Slice, then PadEnd: of numbers on one axis, of which a slice is taken, in one array."""
+    one = cut.slices[0] if len(cut.slices) == 1 and isinstance(cut.slices[0], slice) else None
+    size, fill = pad.pad_shape[0] if len(pad.pad_shape) == 1 else None, pad.pad_value
+
+    def both(data: Any, *more: Any) -> Any:
+        if more or one is None or size is None or not isinstance(data, np.ndarray) or data.ndim != 1 or \
+                data.dtype.kind not in "iuf" or isinstance(fill, (str, bytes)):
+            return pad(cut(data, *more))
+        part, out = data[one], np.empty(size, data.dtype)
+        count = min(len(part), size)
+        out[:count] = part[:count]
+        out[count:] = 0 if fill is None else np.asarray(fill).astype(data.dtype)
+        return out
+    return both
 
 
 @operation()

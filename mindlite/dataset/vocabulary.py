@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +180,13 @@ class Lookup(Operation):
             raise VocabError(f"Lookup: unknown_token: [{unknown_token}], doesn't exist in vocab.")
 
     def __call__(self, data: Any) -> np.ndarray:
-        tokens, ids = texts(data, "Lookup"), self.vocab.ids
-        words = tokens.ravel().tolist()
-        found = [ids.get(token, self.unknown) for token in words]
-        if None in found:
+        tokens = texts(data, "Lookup")
+        return self.of_words(tokens.ravel().tolist()).reshape(tokens.shape)
+
+    def of_words(self, words: list[str]) -> np.ndarray:
+        """The numbers of the words of a list."""
+        found = list(map(self.vocab.ids.get, words, itertools.repeat(self.unknown)))
+        if self.unknown is None and None in found:
             raise DataError(f"Lookup: invalid data, token: \"{words[found.index(None)]}\" doesn't exist in vocab and no unknown "
                             f"token is specified.")
-        return np.array(found, self.data_type).reshape(tokens.shape)
+        return np.array(found, self.data_type)

@@ -8,7 +8,7 @@ import os
 import re
 import struct
 import xml.etree.ElementTree as ElementTree
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -39,6 +39,11 @@ def read_idx(path: str) -> np.ndarray:
     return np.frombuffer(data, kind, count, 4 + 4 * data[3]).reshape(shape)
 
 
+def in_memory(arrays: Sequence[np.ndarray], labels: np.ndarray, files: list[str]) -> Samples:
+    """Samples whose columns are arrays, an element for each."""
+    return Samples(len(labels), lambda k: [array[k].copy() for array in arrays], labels=labels, files=files, arrays=arrays)
+
+
 def _mnist(directory: str, stems: list[tuple[str, str]], name: str) -> Samples:
     images, labels, files = [], [], []                       # type: ignore[var-annotated]
     for image, label in stems:
@@ -54,7 +59,7 @@ def _mnist(directory: str, stems: list[tuple[str, str]], name: str) -> Samples:
         raise BadFileError(f"Invalid data, {name} API can't read the data file (interface mismatch or no data found). "
                            f"Check {name.removesuffix('Dataset').lower()} file in directory: {directory}")
     every, classes = np.concatenate(images), np.concatenate([n if n.ndim == 1 else n[:, 0] for n in labels])
-    return Samples(len(every), lambda k: (every[k][..., None], uint32(classes[k])), labels=classes, files=files)
+    return in_memory((every[..., None], classes.astype(np.uint32)), classes, files)
 
 
 def _stems(usage: str | None, pattern: str = "{}") -> list[tuple[str, str]]:
@@ -106,8 +111,8 @@ def QMnistDataset(dataset_dir, usage=None, compat=True):
             files += [path] * len(labels[part])
     images, labels = (np.concatenate(column) for column in zip(*parts))
     if compat:
-        return Samples(len(images), lambda k: (images[k][..., None], uint32(labels[k, 0])), labels=labels[:, 0], files=files)
-    return Samples(len(images), lambda k: (images[k][..., None], labels[k].astype(np.uint32)), labels=labels[:, 0], files=files)
+        return in_memory((images[..., None], labels[:, 0].astype(np.uint32)), labels[:, 0], files)
+    return in_memory((images[..., None], labels.astype(np.uint32)), labels[:, 0], files)
 
 
 def _cifar(directory: str, names: list[str], label_bytes: int, what: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -131,7 +136,7 @@ def Cifar10Dataset(dataset_dir, usage=None):
     train, test = [f"data_batch_{k}.bin" for k in range(1, 6)], ["test_batch.bin"]
     names = {"train": train, "test": test}.get(usage or "all", train + test)
     images, labels, files = _cifar(folder(dataset_dir), names, 1, "cifar10")
-    return Samples(len(images), lambda k: (images[k].copy(), uint32(labels[k, 0])), labels=labels[:, 0], files=files)
+    return in_memory((images, labels[:, 0].astype(np.uint32)), labels[:, 0], files)
 
 
 @source("image", "coarse_label", "fine_label", usage=USAGE)
@@ -139,8 +144,7 @@ def Cifar100Dataset(dataset_dir, usage=None):
     """CIFAR-100 (Krizhevsky 2009), the binary version: image uint8 [32, 32, 3], coarse_label uint32, fine_label uint32."""
     names = {"train": ["train.bin"], "test": ["test.bin"]}.get(usage or "all", ["test.bin", "train.bin"])
     images, labels, files = _cifar(folder(dataset_dir), names, 2, "cifar100")
-    return Samples(len(images), lambda k: (images[k].copy(), uint32(labels[k, 0]), uint32(labels[k, 1])), labels=labels[:, 1],
-                   files=files)
+    return in_memory((images, *labels[:, :2].astype(np.uint32).T), labels[:, 1], files)
 
 
 @source("image", "label", usage=USAGE, text=True)
@@ -196,7 +200,7 @@ def STL10Dataset(dataset_dir, usage=None):
         labels.append(np.full(len(images[-1]), -1, np.int32) if numbers is None else numbers)
         files += [path] * len(images[-1])
     every, classes = np.concatenate(images), np.concatenate(labels)
-    return Samples(len(every), lambda k: (every[k].copy(), int32(classes[k])), labels=classes, files=files)
+    return in_memory((every, classes.astype(np.int32)), classes, files)
 
 
 @source("image", "label", usage=("train", "test", "extra", "all"))
@@ -211,7 +215,7 @@ def SVHNDataset(dataset_dir, usage=None):
         images.append(content["X"].transpose(3, 0, 1, 2))
         labels.append(content["y"].ravel() % 10)
     every, classes = np.concatenate(images), np.concatenate(labels)
-    return Samples(len(every), lambda k: (every[k].copy(), uint32(classes[k])), labels=classes, files=files)
+    return in_memory((every, classes.astype(np.uint32)), classes, files)
 
 
 @source("image", "label")

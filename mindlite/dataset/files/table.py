@@ -44,12 +44,14 @@ class Samples:
     columns : their names, where they depend on arguments
     labels  : the class of each sample, if that is known;  classes : {name: number}
     files   : the file of each sample, for errors; groups : the file number of each sample, for shuffling and sharding by file
+    arrays  : the columns, where `sample` gives the elements of arrays
     """
 
     def __init__(self, count: int, sample: Callable[[int], Sequence], columns: Sequence[str] | None = None,
                  labels: Sequence[int] | np.ndarray | None = None, classes: dict | None = None,
                  files: Sequence[str] | None = None,
-                 groups: Sequence[int] | None = None) -> None:
+                 groups: Sequence[int] | None = None, arrays: Sequence[np.ndarray] | None = None) -> None:
+        self.arrays = arrays
         self.count, self.sample, self.columns = count, sample, columns
         self.labels = None if labels is None else np.asarray(labels)
         self.classes, self.files, self.groups = classes, files, groups
@@ -142,6 +144,9 @@ class FileSource(Source):
 
     def sample(self, index: int) -> Sequence:
         return self.found.sample(index)
+
+    def whole(self) -> Sequence[np.ndarray] | None:
+        return self.found.arrays
 
     def labels(self) -> np.ndarray | None:
         return self.found.labels

@@ -175,7 +175,7 @@ def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CON
 @image_operation(pil=False, video=True)
 def HorizontalFlip(image, /):
     """Left and right exchanged."""
-    return image[:, ::-1].copy()
+    return kernels.mirrored(image) if kernels.byte_image(image) else image[:, ::-1].copy()
 
 
 @image_operation(pil=False, video=True)

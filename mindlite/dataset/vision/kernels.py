@@ -45,10 +45,14 @@ def linear_bytes(image: np.ndarray, height: int, width: int) -> np.ndarray:
     return out
 
 
-def normalised(image: np.ndarray, mean: np.ndarray, std: np.ndarray, planes: bool) -> np.ndarray:
-    """(x - mean) / std by channel, in float32. image : see `byte_image`;  planes : channels first in the result"""
+def normalised(image: np.ndarray, mean: Any, std: Any, planes: bool, out: np.ndarray | None = None) -> np.ndarray:
+    """(x - mean) / std by channel, in float32. image : see `byte_image`;  planes : channels first in the result
+
+    out : where to write it, one block of memory
+    """
     height, width, channels = image.shape
-    out = np.empty((channels, height, width) if planes else image.shape, np.float32)
+    if out is None:
+        out = np.empty((channels, height, width) if planes else image.shape, np.float32)
     shares = np.empty((2, channels), np.float32)
     shares[0], shares[1] = mean, std
     _run(_function("normalised", channels, planes), height, _address(image), image.strides[0], height, width, _address(out),
