@@ -111,6 +111,7 @@ def layer_norm(input: TensorLike, normalized_shape: Sequence[int], weight: Tenso
     return _scaled(y, weight, bias, shape)
 
 
+@planned
 def layer_norm_from_axis(input: Tensor, weight: Tensor, bias: Tensor, begin_norm_axis: int = 1,
                          epsilon: float = 1e-07) -> tuple[Tensor, ...]:
     """Layer normalisation over all axes from begin_norm_axis on, as MindSpore's operator LayerNorm.

@@ -35,7 +35,7 @@ from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
 from .beside import Making, pays
 from .interpreter import interpreter, wrap
-from .kernels import Compiled, KernelOfSizes, Walk, can_walk, is_at_once, shows_its_sizes
+from .kernels import OFTEN_ENOUGH, Compiled, KernelOfSizes, Walk, can_walk, is_at_once, shows_its_sizes
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
 from .sizes import symbols_in
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
@@ -154,7 +154,7 @@ def kernel_for(seen, operation):
     """The Compiled graph of a call: that of all sizes, or one of its own; None before one is there."""
     compiled = operation.kernel()
     if compiled is not None and compiled.can_be_known:
-        return compiled
+        return compiled if seen.calls >= OFTEN_ENOUGH else None          # a plan takes as long as so many calls without
     if operation.open is not None and operation.open.kernel.is_possible and compiled is None and config.compile_beside:
         return None                                          # it will be there
     order = seen.making.find(lambda: operation.compiled, len(operation.graph.nodes), seen.seconds, seen.pays)
