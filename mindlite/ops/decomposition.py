@@ -17,7 +17,7 @@ from .axes import broadcast_shapes
 from .basic import batched, reshape, sum_to
 from .complex_numbers import angle, conj, imag, make_complex, part_dtype, real
 from .creation import eye, tril, triu, zeros_like
-from .define import as_operand, dtype_of, promote_operands
+from .define import as_operand, conjugate, dtype_of, promote_operands
 from .linalg import batch_matmul
 from .logic import less, where
 from .reduction import sum
@@ -77,12 +77,7 @@ def turned(x):
 
 def adjoint(x):
     """The matrices, transposed and conjugated."""
-    return _conjugate(turned(x))
-
-
-def _conjugate(x):
-    """The conjugate of complex numbers, as the gradient of a holomorphic function has it; other numbers as they are."""
-    return conj(x) if x.dtype.kind == "c" else x
+    return conjugate(turned(x))
 
 
 # ---------------------------------------------------------------- inverse
@@ -113,7 +108,7 @@ def inverse_eval(x):
 
 @bprop_rule(inverse)
 def inverse_bprop(x, out, dout):
-    out = _conjugate(out)
+    out = conjugate(out)
     return (-batch_matmul(batch_matmul(out, dout, transpose_a=True), out, transpose_b=True),)
 
 
@@ -158,7 +153,7 @@ def linear_solve_eval(a, b):
 
 @bprop_rule(linear_solve)
 def linear_solve_bprop(a, b, out, dout):
-    a, out = _conjugate(a), _conjugate(out)
+    a, out = conjugate(a), conjugate(out)
     db = linear_solve(turned(a), dout)
     return sum_to(-batch_matmul(db, out, transpose_b=True), a.shape), sum_to(db, b.shape)
 
@@ -265,7 +260,7 @@ def sign_and_log_determinant_bprop(x, out, dout):
     if x.dtype.kind == "c" and dout[0] is not None:
         turn = imag(conj(out[0]) * dout[0])
         scale = make_complex(zeros_like(turn) if scale is None else scale, turn)
-    return (None if scale is None else _for_each(scale, _conjugate(turned(inverse(x)))),)
+    return (None if scale is None else _for_each(scale, conjugate(turned(inverse(x)))),)
 
 
 @jvp_rule(sign_and_log_determinant)
@@ -326,7 +321,7 @@ def _of_finite(matrices):
 @bprop_rule(cofactors)
 def cofactors_bprop(x, out, dout):
     """<g, dC> = <<g, A> C - C g^T A, dx> where A = inverse(x)^T, C = det(x) A"""
-    a, out = _conjugate(turned(inverse(x))), _conjugate(out)
+    a, out = conjugate(turned(inverse(x))), conjugate(out)
     return (_for_each(sum(dout * a, (-2, -1)), out) - batch_matmul(batch_matmul(out, turned(dout)), a),)
 
 
@@ -359,7 +354,7 @@ def determinant_eval(x):
 
 @bprop_rule(determinant)
 def determinant_bprop(x, out, dout):
-    return (_for_each(dout, _conjugate(cofactors(x))),)
+    return (_for_each(dout, conjugate(cofactors(x))),)
 
 
 @jvp_rule(determinant)
@@ -400,7 +395,7 @@ def _half(x):
 
 @bprop_rule(cholesky_factor)
 def cholesky_factor_bprop(x, out, dout):
-    factor = _conjugate(out)
+    factor = conjugate(out)
     middle = _half(batch_matmul(factor, tril(dout), transpose_a=True))
     back = solved(factor, adjoint(solved(factor, adjoint(middle), True, True)), True, True)
     return ((back + adjoint(back)) * 0.5,)
@@ -478,7 +473,7 @@ def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -
     source : two triangular systems (Golub and Van Loan 2013, section 4.2), by BLAS's trsm
     """
     factor = as_operand(input2)
-    first, second = (_conjugate(factor), factor) if upper else (factor, _conjugate(factor))
+    first, second = (conjugate(factor), factor) if upper else (factor, conjugate(factor))
     return solved(second, solved(first, input, not upper, upper), not upper, not upper)
 
 

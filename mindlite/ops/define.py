@@ -57,6 +57,11 @@ def dtype_of(value):
     return value.dtype if isinstance(value, (Tensor, AnfNode)) else dt.dtype(value.dtype)
 
 
+def conjugate(x: Any) -> Any:
+    """The conjugate of complex numbers, by which a gradient multiplies; other numbers as they are."""
+    return find_primitive("conj")(x) if dtype_of(x).kind == "c" else x
+
+
 def rounded_once(function: Callable[P, Any]) -> Callable[P, Any]:
     """A decorator of a function of floats, written in smaller operators: of float16 and bfloat16 it computes in float32 and
     rounds the result, as torch does. In halves, x - tanh(x) of a small x would have no correct digit."""
@@ -344,7 +349,7 @@ def _differentiate(prim, derivatives):
                 continue
             g = slope(d, args, out, attrs)
             if dtype_of(x).kind == "c" and is_array(g):
-                g = find_primitive("conj")(g)
+                g = conjugate(g)
             grads.append(sum_to(dout if _is_one(g) else -dout if _is_minus_one(g) else dout * g, x.shape))
         return tuple(grads)
 

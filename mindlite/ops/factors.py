@@ -22,11 +22,11 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .basic import broadcast_to, cast, reduce_sum, reshape
-from .complex_numbers import conj, real_part
+from .complex_numbers import conj, imag, real_part
 from .creation import arange, eye, tril, triu, zeros
 from .decomposition import (adjoint, batch_first, lapack, linear_solve, one_operand, solve_triangular, solved, stack_spec,
                             turned, wide)
-from .define import as_operand, dtype_of
+from .define import as_operand, conjugate, dtype_of
 from .indexing import bounded_indices
 from .linalg import batch_matmul
 from .logic import equal, logical_and, where
@@ -147,17 +147,22 @@ def qr(input: TensorLike, mode: str = "reduced") -> Any:
 
 # ---------------------------------------------------------------- Householder's reflections
 
-def geqrf(input: TensorLike) -> Any:
-    """The QR factors of each matrix, q as the product of Householder's reflections I - tau v v^T.
+def _square(x):
+    """The square of each absolute value, real."""
+    return real_part(x * conj(x)) if dtype_of(x).kind == "c" else x * x
 
-    input  : float Tensor [.., m, n]
+
+def geqrf(input: TensorLike) -> Any:
+    """The QR factors of each matrix, q as the product of Householder's reflections I - tau v v^H.
+
+    input  : float or complex Tensor [.., m, n]
     out    : (y [.., m, n], tau [.., min(m, n)]): r on and above the diagonal of y; below it the vectors v but for their
              first element, 1
-    raises : DTypeError for what is no float, ShapeError for what has no two axes
-    source : Golub and Van Loan 2013, algorithm 5.2.1, in the form of LAPACK's geqrf
+    raises : DTypeError for integers and bools, ShapeError for what has no two axes
+    source : Golub and Van Loan 2013, algorithm 5.2.1, in the form of LAPACK's geqrf; r's diagonal is real
     """
     x = as_operand(input)
-    _matrices("geqrf", AbstractTensor(dtype_of(x), tuple(x.shape)))
+    _matrices("geqrf", AbstractTensor(dtype_of(x), tuple(x.shape)), accepts="fc")
     m, n = x.shape[-2:]
     made, taus = x, []
     rows = reshape(arange(m), shape=(m, 1))
@@ -165,13 +170,13 @@ def geqrf(input: TensorLike) -> Any:
         column = made[..., k:k + 1]
         below = where(rows >= k, column, 0.0)
         first = made[..., k:k + 1, k:k + 1]
-        others = reduce_sum(where(rows > k, column * column, 0.0), axis=(-2,), keepdims=True)
-        length = (first * first + others) ** 0.5
-        beta = where(first >= 0, -length, length)
-        plain = equal(others, 0)
+        others = reduce_sum(where(rows > k, _square(column), 0.0), axis=(-2,), keepdims=True)
+        length = (_square(first) + others) ** 0.5
+        beta = where((first if dtype_of(x).kind == "f" else real_part(first)) >= 0, -length, length)
+        plain = equal(others if dtype_of(x).kind == "f" else others + imag(first) * imag(first), 0)
         tau = where(plain, 0.0, (beta - first) / where(plain, 1.0, beta))
         v = where(equal(rows, k), 1.0, where(rows > k, below / where(plain, 1.0, first - beta), 0.0))
-        turned_rows = made - tau * _product(v, _product(turned(v), made))
+        turned_rows = made - conjugate(tau) * _product(v, _product(adjoint(v), made))
         columns = reshape(arange(n), shape=(1, n))
         updated = where(logical_and(equal(columns, k), rows > k), broadcast_to(v, shape=tuple(made.shape)), turned_rows)
         made = where(columns < k, made, updated)
@@ -196,12 +201,13 @@ def orgqr(input: TensorLike, input2: TensorLike) -> Tensor:
 
 
 def _reflected(y, tau, other, transpose):
-    """q other, or q^T other, for the reflections of geqrf."""
+    """q other, or q^H other, for the reflections of geqrf."""
     rows = reshape(arange(y.shape[-2]), shape=(-1, 1))
     order = range(tau.shape[-1])
     for k in order if transpose else reversed(order):
         v = where(equal(rows, k), 1.0, where(rows > k, y[..., k:k + 1], 0.0))
-        other = other - expand_dims(tau[..., k:k + 1], -1) * _product(v, _product(turned(v), other))
+        scale = conjugate(tau) if transpose else tau
+        other = other - expand_dims(scale[..., k:k + 1], -1) * _product(v, _product(adjoint(v), other))
     return other
 
 
@@ -211,14 +217,14 @@ def ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: bool = Tr
     input     : float or complex [.., M, K], geqrf's y;     tau : [.., K]
     other     : [.., M, N] where left, else [.., N, M]
     left      : bool; True: q other, False: other q
-    transpose : bool; True: the transpose of q in its place
+    transpose : bool; True: the conjugate transpose of q in its place
     raises    : ShapeError where the sizes M differ
     source    : LAPACK's ormqr
     """
     y, tau, other = (as_operand(v) for v in (input, tau, other))
     if left:
         return _reflected(y, tau, other, transpose)
-    return turned(_reflected(y, tau, turned(other), not transpose))
+    return adjoint(_reflected(y, tau, adjoint(other), not transpose))
 
 
 # ---------------------------------------------------------------- LU
@@ -262,16 +268,16 @@ def lu_unpack(LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = Tr
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution X of A X = b from A's LU factors.
 
-    b      : float Tensor [.., n, k]
-    LU_data : float Tensor [.., n, n]: U on and above the diagonal, below it L, whose diagonal is 1
+    b      : float or complex Tensor [.., n, k]
+    LU_data : float or complex Tensor [.., n, n]: U on and above the diagonal, below it L, whose diagonal is 1
     LU_pivots : int Tensor [.., n], from 1: row i was exchanged with row LU_pivots[i]
     out    : Tensor [.., n, k]
-    raises : DTypeError for factors that are no floats or pivots that are no integers, ShapeError for what does not fit,
+    raises : DTypeError for factors of integers or pivots that are no integers, ShapeError for what does not fit,
              OperandIndexError for a pivot outside 1..n, ValueRangeError (when run) for a singular U
     source : Golub and Van Loan 2013, section 3.4
     """
     data, b = as_operand(LU_data), as_operand(b)
-    _matrices("lu_solve", AbstractTensor(dtype_of(data), tuple(data.shape)), True)
+    _matrices("lu_solve", AbstractTensor(dtype_of(data), tuple(data.shape)), True, "fc")
     if b.ndim < 2:
         raise ShapeError("lu_solve: the right side is a matrix, or a stack of them", note=f"b: {list(b.shape)}")
     order = _permutation("lu_solve", as_operand(LU_pivots), data.shape[-1])
@@ -284,7 +290,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 # ---------------------------------------------------------------- least squares
 
 def lstsq(input: TensorLike, A: TensorLike) -> Any:
-    """X with the least |input X - A|, [n, k] for input [m, n] and A [m, k] or [m]; of the shortest where m < n."""
+    """X with the least |input X - A|, [n, k] for input [m, n] and A [m, k] or [m], float or complex; the shortest where m < n."""
     x, b = as_operand(input), as_operand(A)
     column = b if b.ndim == x.ndim else expand_dims(b, -1)
     return _product(pinv(x), column)
@@ -386,7 +392,7 @@ def eigvals(A: TensorLike) -> Tensor:
 
 @primitive(traits={"library"}, prepare=one_operand)
 def matrix_exp(x: TensorLike):
-    """The exponential of each matrix in x : float[.., n, n]: I + x + x x / 2 + ..
+    """The exponential of each matrix in x : float or complex[.., n, n]: I + x + x x / 2 + ..
 
     source : scaling and squaring of a Taylor sum (Higham 2008, section 10.3); the gradient is a block of the exponential
              of a block matrix (Najfeld and Havel 1995)
@@ -398,13 +404,13 @@ matrix_exp.also(input="x")
 
 @infer_rule(matrix_exp)
 def matrix_exp_infer(x):
-    _matrices("matrix_exp", x, True)
+    _matrices("matrix_exp", x, True, "fc")
     return x
 
 
 @eval_rule(matrix_exp)
 def matrix_exp_eval(x):
-    y = np.asarray(x, np.float64)
+    y = np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64)
     size = np.abs(y).sum(-2).max(initial=0)
     halvings = max(0, int(np.ceil(np.log2(size))) + 2) if np.isfinite(size) and size > 0 else 0
     y = y / 2.0 ** halvings
@@ -425,7 +431,7 @@ def _along(x, direction):
     return matrix_exp(block)[..., :n, n:]
 
 
-bprop_rule(matrix_exp)(lambda x, out, dout: _along(turned(x), dout))
+bprop_rule(matrix_exp)(lambda x, out, dout: _along(adjoint(x), dout))
 jvp_rule(matrix_exp)(lambda primals, tangents, out: _along(primals[0], tangents[0]))
 sbp_rule(matrix_exp, stack_spec((2,)))
 batch_first(matrix_exp)

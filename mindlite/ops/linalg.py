@@ -15,7 +15,7 @@ from ..mindir.primitive import bprop_rule, cost_rule, eval_rule, infer_rule, jvp
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
-from .define import as_operand, composite, layer_operands, promote_operands
+from .define import as_operand, composite, conjugate, layer_operands, promote_operands
 from .sbp import elementwise_spec, letters, sbp_rule
 from .slicing import slice_, zeros_like_shape
 
@@ -85,6 +85,7 @@ def _product(a, b, transpose_a=False, transpose_b=False):
 
 @bprop_rule(batch_matmul)
 def matmul_bprop(a, b, out, dout, *, transpose_a, transpose_b):
+    a, b = conjugate(a), conjugate(b)
     if transpose_a:
         da = _product(b, dout, transpose_b, True)
     else:

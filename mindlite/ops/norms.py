@@ -19,13 +19,12 @@ from ..mindir.primitive import planned
 from .arithmetic import abs, pow
 from .axes import as_known_number, normal_axis
 from .basic import cast, reduce_sum, reshape, transpose
-from .decomposition import inverse, turned
+from .decomposition import inverse
 from .define import as_operand, dtype_of
-from .linalg import batch_matmul
-from .logic import equal, greater, not_equal, where
+from .logic import equal, not_equal, where
 from .moments import reduce_norm, root
 from .reduction import amax, amin, reduce_max, reduce_min, sum
-from .singular import svd
+from .singular import pseudo_inverse, svd
 
 
 def _as_float(x, dtype):
@@ -152,18 +151,11 @@ def cond(A: TensorLike, p: Any = None) -> Tensor:
 def pinv(x: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse of each matrix in x[.., m, n]: [.., n, m].
 
-    atol, rtol : singular values up to the larger of atol and rtol times the largest count as 0; rtol is by default 0 with
-                 an atol, else the machine's accuracy times max(m, n)
-    hermitian  : x is symmetric; it is decomposed as any other matrix
+    x          : float or complex Tensor; integers and bools count as float32
+    atol, rtol : numbers; singular values up to the larger of atol and rtol times the largest count as 0; rtol is by default 0
+                 with an atol, else the machine's accuracy times max(m, n)
+    hermitian  : x is symmetric, or Hermitian; it is decomposed as any other matrix
+    gradient   : where the rank stays; also where singular values are equal
     """
-    x = _as_float(x, None)
-    s, u, v = svd(x)
-    if rtol is None:
-        accuracy = 2.220446049250313e-16 if dtype_of(x) is dt.float64 else 1.1920928955078125e-07
-        rtol = 0.0 if atol is not None else accuracy * max(x.shape[-2:])
-    least = amax(s, -1, True) * rtol
-    if atol is not None:
-        least = where(greater(least, atol), least, atol)
-    above = greater(s, least)
-    scale = where(above, 1 / where(above, s, 1.0), 0.0)
-    return batch_matmul(v * reshape(scale, shape=(*s.shape[:-1], 1, s.shape[-1])), turned(u))
+    atol, rtol = (None if number is None else float(as_known_number("pinv", number)) for number in (atol, rtol))
+    return pseudo_inverse(_as_float(x, None), atol=atol, rtol=rtol)

@@ -10,7 +10,7 @@ import numpy as np
 from ..common import dtype as dt
 from ..common.annotations import Axes
 from ..common.dim import dim_max
-from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import decide_equal, require
@@ -182,6 +182,8 @@ def _check_rows(a, b):
 
 def _distances_infer(a, b):
     _check_rows(a, b)
+    if a.dtype.kind != "f":
+        raise DTypeError(f"cdist: does not take {a.dtype.name}", note=f"x1: {a}", hint="takes floats")
     require("==", a.shape[-1], b.shape[-1], lambda: ShapeError("cdist: rows of different sizes", note=f"x1: {a}, x2: {b}"))
     return AbstractTensor(a.dtype, (*a.shape[:-1], b.shape[-2]))
 

@@ -24,7 +24,7 @@ from ..mindir.scalar import reduce
 from .axes import normal_axis
 from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_sum, reduced_shape, reducing,
                     reduction_spec, reshape, transpose, vmap_reduction)
-from .define import as_operand
+from .define import as_operand, conjugate
 from .indexing import iota
 from .logic import equal, greater, less, not_equal, where
 from .sbp import letters, sbp_rule
@@ -201,7 +201,7 @@ def _product_of_others(x, axis):
 def reduce_prod_bprop(x, out, dout, *, axis, keepdims):
     if not x.dtype.is_differentiable:
         return None
-    return expand_reduced(dout, x.shape, axis, keepdims) * _product_of_others(x, axis) if axis else dout
+    return expand_reduced(dout, x.shape, axis, keepdims) * conjugate(_product_of_others(x, axis)) if axis else dout
 
 
 @jvp_rule(reduce_prod)

@@ -17,7 +17,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .axes import normal_axis
 from .basic import batched, cast, move_batch_axis, reshape
-from .define import as_operand, dtype_of
+from .define import as_operand, conjugate, dtype_of
 from .elementary import exp
 from .indexing import gather_elements_axis, scatter_elements_add
 from .logic import equal, where
@@ -134,8 +134,8 @@ def _moved(x, axis, reverse):
 
 @bprop_rule(linear_recurrence)
 def linear_recurrence_bprop(a, d, out, dout, *, axis, reverse):
-    slope = linear_recurrence(_moved(a, axis, not reverse), dout, axis=axis, reverse=not reverse)
-    return slope * _moved(out, axis, reverse), slope
+    slope = linear_recurrence(_moved(conjugate(a), axis, not reverse), dout, axis=axis, reverse=not reverse)
+    return slope * conjugate(_moved(out, axis, reverse)), slope
 
 
 @jvp_rule(linear_recurrence)
@@ -161,6 +161,7 @@ def cumulative_product_bprop(x, out, dout, *, axis, exclusive, reverse):
         return None
     if x.ndim == 0:
         return zeros_like_shape(dout) if exclusive else dout
+    x, out = conjugate(x), conjugate(out)
     before = out if exclusive else cumulative_product(x, axis=axis, exclusive=True, reverse=reverse)
     dout = _moved(dout, axis, not reverse) if exclusive else dout
     return before * linear_recurrence(_moved(x, axis, not reverse), dout, axis=axis, reverse=not reverse)

@@ -13,9 +13,9 @@ from ..common import dtype as dt
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
 from .basic import cast, reshape
-from .complex_numbers import conj, real_part
+from .complex_numbers import real_part
 from .creation import eye, tril
-from .decomposition import _square, batch_first, lapack, one_operand, stack_spec, turned, wide
+from .decomposition import _square, adjoint, batch_first, lapack, one_operand, stack_spec, wide
 from .linalg import batch_matmul
 from .logic import where
 from .reduction import sum
@@ -45,11 +45,6 @@ def symmetric_eval(x):
     return np.ascontiguousarray(w, x.real.dtype), np.ascontiguousarray(v, x.dtype)
 
 
-def _adjoint(x):
-    """The matrices, transposed and conjugate."""
-    return turned(conj(x)) if x.dtype.kind == "c" else turned(x)
-
-
 def _one(x):
     return eye(x.shape[-1], x.shape[-1], x.dtype)
 
@@ -68,16 +63,16 @@ def symmetric_bprop(x, out, dout):
     if dw is not None:
         middle = middle + cast(reshape(dw, shape=(*w.shape[:-1], w.shape[-1], 1)), dtype=x.dtype) * one
     if dv is not None:
-        middle = middle + _gaps(w, one) * batch_matmul(_adjoint(v), dv)
-    whole = batch_matmul(batch_matmul(v, middle), _adjoint(v))
-    return (tril(whole + _adjoint(whole)) * (1 - one / 2),)
+        middle = middle + _gaps(w, one) * batch_matmul(adjoint(v), dv)
+    whole = batch_matmul(batch_matmul(v, middle), adjoint(v))
+    return (tril(whole + adjoint(whole)) * (1 - one / 2),)
 
 
 @jvp_rule(symmetric_eigenpairs)
 def symmetric_jvp(primals, tangents, out):
     (w, v), one = out, _one(tangents[0])
     t = tril(tangents[0])
-    p = batch_matmul(batch_matmul(_adjoint(v), t + _adjoint(t) * (1 - one)), v)
+    p = batch_matmul(batch_matmul(adjoint(v), (t + adjoint(t)) * (1 - one / 2)), v)
     dw = sum(p * one, -1)
     return real_part(dw) if p.dtype.kind == "c" else dw, batch_matmul(v, _gaps(w, one) * p)
 

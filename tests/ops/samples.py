@@ -185,7 +185,7 @@ SAMPLES = {
     "full": [((), dict(shape=(4, 3), value=2.5, dtype=dt.float32)), ((), dict(shape=(), value=True, dtype=dt.bool_))],
     "gamma_quantile_slope": [((_within(0.3, 6, 4, 3), _within(0.3, 6, 3)), {})],
     "symmetric_eigenpairs": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {})],
-    "eliminated": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {})],
+    "eliminated": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {}), ((_f(2, 4, 3),), {}), ((_f(2, 4),), {})],
     "assignment": [((_f(3, 4), np.array(4)), dict(maximize=False)), ((_f(2, 4, 3), np.array(2)), dict(maximize=True))],
 }
 TWICE = sorted(SAMPLES.keys() & samples_nn.SAMPLES.keys())

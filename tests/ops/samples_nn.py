@@ -97,6 +97,7 @@ SAMPLES = {
                           ((_f(3, 3) * 0.5, _f(3, 1)), dict(lower=False, transpose=False, unit=True))],
     "linear_solve": [((_f(2, 3, 3) * 0.5 + 2 * np.eye(3), _f(3, 2)), {}), ((_f(2, 2) + 3 * np.eye(2), _f(4, 2, 1)), {})],
     "singular_decomposition": [((_f(2, 3, 2),), dict(full=False)), ((_f(2, 4),), dict(full=False))],
+    "pseudo_inverse": [((_f(2, 3, 2),), dict(atol=None, rtol=None)), ((_f(2, 4),), dict(atol=0.1, rtol=None))],
     "cholesky_factor": [((_f(2, 3, 3) * 0.3 + 2 * np.eye(3),), {})],
     "adam_update": [((_f(2, 3), _f(2, 3), _positive(2, 3), _f(2, 3), *map(np.array, _RATES)),
                      dict(beta1=0.9, beta2=0.99, epsilon=1e-3, use_nesterov=nesterov)) for nesterov in (False, True)],

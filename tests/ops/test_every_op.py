@@ -14,7 +14,7 @@ import mindlite as ms
 from mindlite.ad import jvp_graph, vjp_graph
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Dim, bounds, compare, evaluate, symbols_of
-from mindlite.common.errors import DTypeError, ShapeError
+from mindlite.common.errors import ArgumentError, DTypeError, ShapeError
 from mindlite.common.sbp import Broadcast, Partial, Split
 from mindlite.common.tensor import Tensor
 from mindlite.graph_kernel import lowering
@@ -36,6 +36,8 @@ NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
                  "zeta": "its slope by the exponent is not known", "betainc": "its slopes by a and b are not known",
                  "eigenpairs": "of what does not depend on phases: test_factors",
                  "sgd_update": "it asks whether a float operand is 0"}
+OF_ANOTHER_FORM = {"singular_decomposition": "of what does not depend on phases: test_complex_matrices",
+                   "symmetric_eigenpairs": "of what does not depend on phases: test_complex_matrices"}
 KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],   # depth
                "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)],
                "gamma_numbers": [(0, 0), (1, 0)]}   # seed, offset
@@ -197,7 +199,28 @@ def _along(function, arrays, wrt, tangents):
 
 @cases_of(_differentiable)
 def test_gradients_are_central_differences_and_transposes(name, k):
+    _check_gradients(k, *case(name, k))
+
+
+@cases_of(_differentiable, samples=1)
+def test_gradients_of_complex_operands_are_too(name, k):
     prim, args, attrs = case(name, k)
+    rng = np.random.default_rng(k)
+    args = tuple(a + 1j * rng.normal(0, 0.3, a.shape) if isinstance(a, np.ndarray) and a.dtype == np.float64 else a for a in args)
+    if prim.name not in OF_ANOTHER_FORM and _takes(prim, args, attrs):
+        _check_gradients(k, prim, args, attrs)
+
+
+def _takes(prim, args, attrs):
+    try:
+        infer_rule[prim](*abstracts_of(args), **attrs)
+        meaning(prim, args, attrs)
+    except (DTypeError, ArgumentError, TypeError):
+        return False
+    return True
+
+
+def _check_gradients(k, prim, args, attrs):
     found = _derivatives(prim, args, attrs, np.random.default_rng(k))
     if found is None:
         assert not any(map(is_float, args)) or not any(map(is_float, meaning(prim, args, attrs)))
