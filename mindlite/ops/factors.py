@@ -414,7 +414,8 @@ def matrix_exp_eval(x):
     size = np.abs(y).sum(-2).max(initial=0)
     halvings = max(0, int(np.ceil(np.log2(size))) + 2) if np.isfinite(size) and size > 0 else 0
     y = y / 2.0 ** halvings
-    out = term = np.broadcast_to(np.eye(y.shape[-1]), y.shape)
+    out: Any = np.broadcast_to(np.eye(y.shape[-1]), y.shape)
+    term = out
     for k in range(1, 18):
         term = term @ y / k
         out = out + term
