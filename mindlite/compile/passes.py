@@ -25,7 +25,7 @@ from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.epilogue import finish_convolutions, finish_products
-from ..graph_kernel.expand import GRADIENTS, expand_composites, is_composite
+from ..graph_kernel.expand import GRADIENTS, expand_composites, expand_stages, is_composite
 from ..graph_kernel.pairs import complex_as_pairs
 from ..graph_kernel.widen import widen_halves
 from ..mindir.control import J, Vmap
@@ -238,6 +238,8 @@ def noting() -> Iterator[list[tuple[Location | None, str]]]:
 
 def _partition(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     skip_unread_gradients(graph)
+    schedule = expand_stages(graph)
+    graph = graph if schedule is graph else optimise(schedule)
     graph, wanted.plan = partition(graph, ends=ends_of(graph, wanted))
     return graph if wanted.plan is None else optimise(graph)
 

@@ -38,7 +38,8 @@ def set_auto_parallel_context(**settings: Any) -> None:
                           ranks; "hybrid_parallel": the program calls collectives itself; "semi_auto_parallel" and
                           "auto_parallel": Model trains by a parallel.AutoParallel. Else what is split is said by `shard`
     search_mode         : of auto_parallel: "recursive_programming" or "sharding_propagation"
-    full_batch          : each rank gives the whole batch to such a Model, not its own rows
+    full_batch          : each rank gives the whole batch to such a Model, not its own rows; ranks of one stage of a PipelineCell
+                          give the same rows
     enable_parallel_optimizer: split the optimiser's states there (ZeRO-1), those of parallel_optimizer_threshold KiB or more
     gradients_mean      : data_parallel divides the sum of the gradients by the number of ranks
     parameter_broadcast : data_parallel starts from the Parameters of rank 0

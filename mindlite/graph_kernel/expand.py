@@ -9,6 +9,7 @@ from ..mindir.control import custom_vjp, gate, make_tuple, port, tuple_getitem
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline
 from ..mindir.primitive import expand_rule, kernel_rule
+from ..ops.collectives import in_stages
 
 
 GRADIENTS = {custom_vjp, gate, port}                # they say what the gradient is, which has been made
@@ -18,6 +19,26 @@ def expand_composites(graph):
     """`graph` without operators that have an expand rule and no kernel rule, and without custom
     gradients and hooks that are no longer needed; also in the graphs below it."""
     return _expand(graph, {})
+
+
+def expand_stages(graph):
+    """`graph` with schedules in place of those `in_stages` whose ranks have the same rows, so that they may split the operators
+    of a stage; the same graph without any. The others stay closed: their values differ between ranks."""
+    if not any(node.fn is in_stages and node.attrs["schedule"].same_rows for node in graph.nodes):
+        return graph
+    target = FuncGraph(graph.name, graph.origin)
+    env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    for node in graph.nodes:
+        args = [env.get(a, a) for a in node.args]
+        if node.fn is in_stages and node.attrs["schedule"].same_rows:
+            with collecting(), building(target, Origin(node.origin.location, node, "expand")) as builder:
+                env[node] = tuple(map(builder.lift, expand_rule[in_stages](*args, **node.attrs)))
+        elif node.fn is tuple_getitem and isinstance(args[0], tuple):
+            env[node] = args[0][node.attrs["index"]]
+        else:
+            env[node] = target.add_copy(node, args)
+    target.set_outputs([env.get(o, o) for o in graph.outputs], make_tuple)
+    return target
 
 
 def _expand(graph, done):

@@ -174,8 +174,11 @@ class Run:
 
 def summed_over(grads: tuple, ranks: tuple[int, ...]) -> tuple:
     """Gradients summed over some ranks; those of one dtype travel as one."""
-    made = list(grads)
-    for kind in dict.fromkeys(grad.dtype for grad in grads):
+    made, kinds = list(grads), []
+    for grad in grads:
+        if grad.dtype not in kinds:
+            kinds.append(grad.dtype)
+    for kind in kinds:
         places = [k for k, grad in enumerate(grads) if grad.dtype == kind]
         for place, total in zip(places, all_reduce_coalesced(*[grads[k] for k in places], group=ranks)):
             made[place] = total

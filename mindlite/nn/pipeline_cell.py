@@ -48,11 +48,12 @@ class PipelineCell(InParts):
     raises       : MissingAttributeError for a name that is none of them, and as GradAccumulationCell
 
     Where `set_auto_parallel_context(pipeline_stages=S)` says so each rank computes one stage: ranks are S groups of as many, and
-    ranks that have the same stage divide the rows: each gives its own. All ranks get the loss, the mean of theirs. A rank has
-    gradients of the Parameters of its stage, those of others are zero; `PipelineGradReducer` sums them over ranks of one stage.
-    Parameters of other stages are not trained here: `gather_parameters()` brings them. In a jitted function the call is one
-    operator, which becomes the schedule of its stage: one program with what stands around it, for all sizes of a batch that are
-    open (pipeline_graph.py). In eager mode the stages are compiled, and Python runs them in the order of the plan.
+    ranks that have the same stage divide the rows: each gives its own. With full_batch=True they all give the same rows, and in
+    a jitted step they may split the operators of their stage. All ranks get the loss, the mean of theirs. A rank has gradients of
+    the Parameters of its stage, those of others are zero; `PipelineGradReducer` sums them over ranks of one stage. Parameters of
+    other stages are not trained here: `gather_parameters()` brings them. In a jitted function the call is one operator, which
+    becomes the schedule of its stage: one program with what stands around it, for all sizes of a batch that are open
+    (pipeline_graph.py). In eager mode the stages are compiled, and Python runs them in the order of the plan.
     """
 
     def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
@@ -90,7 +91,7 @@ class PipelineCell(InParts):
         stages = functional.get_auto_parallel_context("pipeline_stages")
         if stages == 1:
             return super().__mindir__()
-        key = stages, self.network.training
+        key = stages, self.network.training, functional.get_auto_parallel_context("full_batch")
         if key not in self._modules:
             self._modules[key] = CallOfModuleFor(functools.partial(self._module_for, stages))
         return self._modules[key]
@@ -99,7 +100,8 @@ class PipelineCell(InParts):
         """The Module of a graph of this rank's part, one operator, for arguments like these."""
         parts, sizes = self.parts_of(args)
         run, stage = self._made(stages, parts)
-        schedule = StageGraph(stage, run, self.micro_size, len(args), sizes)
+        schedule = StageGraph(stage, run, self.micro_size, len(args), sizes,
+                              functional.get_auto_parallel_context("full_batch"))
         schedule.demand(args)
         made = FuncGraph(f"{type(self.network).__name__}, rank {engine().rank}")
         held = schedule.held
@@ -133,7 +135,10 @@ class PipelineCell(InParts):
     def gather_parameters(self) -> None:
         """Give all ranks the trained Parameters and states of all stages, to save them for one; all ranks call it."""
         for param, rank in self._owners:
-            param.set_data(broadcast_from(param, root=rank))
+            whole = param if param.placement is None else param.full_tensor()    # of a stage whose ranks split it
+            whole = broadcast_from(whole, root=rank)
+            if param.placement is None:
+                param.set_data(whole)
 
     def micro(self, args: Any) -> list:
         """The micro-batches of each argument."""
@@ -208,7 +213,7 @@ def declared_stages(network: Cell, count: int) -> dict[int, tuple[int, ...]]:
 
 class PipelineGradReducer(Cell):
     """Gradients of a PipelineCell, divided by scale_sense and summed over the ranks that have the same stage; their mean where
-    set_auto_parallel_context(gradients_mean=True) says so.
+    set_auto_parallel_context(gradients_mean=True) says so. With full_batch=True these have the same gradients, which stay.
 
     parameters  : a list or tuple of Parameters, in the order of the gradients
     scale_sense : a float, the factor by which the loss was scaled
@@ -225,7 +230,8 @@ class PipelineGradReducer(Cell):
         stages = functional.get_auto_parallel_context("pipeline_stages")
         count = engine().size // stages
         first = engine().rank // count * count
-        self.group = tuple(range(first, first + count))
+        ranks = tuple(range(first, first + count))
+        self.group = (engine().rank,) if functional.get_auto_parallel_context("full_batch") else ranks
 
     def construct(self, grads: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         if len(self.group) > 1:

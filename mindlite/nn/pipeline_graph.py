@@ -40,11 +40,14 @@ class StageGraph:
     """Writes the schedule of a rank's stage.
 
     stage : its Stage, of a micro-batch          run: the Run whose plan it follows
+    same_rows : do all ranks of a stage get the same rows?
     sizes : {Symbol of the stage: (number of an argument of the pipeline, axis)}, whose size it is; of axis 0 the part of one
             micro-batch
     """
 
-    def __init__(self, stage: Stage, run: Run, micro: int, arguments: int, sizes: dict[Symbol, tuple[int, int]]) -> None:
+    def __init__(self, stage: Stage, run: Run, micro: int, arguments: int, sizes: dict[Symbol, tuple[int, int]],
+                 same_rows: bool = False) -> None:
+        self.same_rows = same_rows
         self.stage, self.run, self.micro, self.arguments, self.sizes = stage, run, micro, arguments, sizes
         self.piece = engine().rank // run.replicas
         self.is_last = self.piece == run.pieces - 1

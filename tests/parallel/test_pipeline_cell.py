@@ -13,7 +13,11 @@ from mindlite.common.config import config
 from mindlite.common.errors import GradientError, ShapeError, ValueRangeError
 from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, get_rank
+from mindlite.communication.simulation import SimEngine
+from mindlite.functional.zero import bytes_here
+from mindlite.parallel import Layout, zero
 from mindlite.parallel.actors import ActorPlan, pipeline
+from mindlite.pynative.sharded import shard_in_place
 
 STEPS, MICRO = 20, 2
 CASE = {case.name: case for case in CASES}
@@ -274,6 +278,92 @@ def test_batches_of_open_sizes_have_one_program():
     (alone,) = SimWorld(1).run(run, 1)
     for losses in SimWorld(2).run(run, 2):
         np.testing.assert_allclose(losses, alone, rtol=1e-5)
+
+
+def in_stages_with_zero(level):
+    """(losses, bytes of states and of Parameters here, Parameters) of two stages of two ranks, whose optimiser is split."""
+    ms.set_seed(3)
+    rng = np.random.default_rng(0)
+    net = nn.SequentialCell(nn.Dense(6, 8, activation=nn.Tanh()), nn.Dense(8, 4))
+    for param in net.trainable_params():
+        param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32)))
+    ms.set_auto_parallel_context(pipeline_stages=2, gradients_mean=True)
+    net[0].pipeline_stage, net[1].pipeline_stage = 0, 1
+    params, stage = net.trainable_params(), get_rank() // 2
+    cell = nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 2).set_train()
+    optimizer = nn.Adam(params, 0.01)
+    if level:
+        zero(optimizer, Layout((2,), ("dp",), rank_list=[2 * stage, 2 * stage + 1]), level=level)
+    gradients, reduce = ms.value_and_grad(cell, None, params), nn.PipelineGradReducer(params)
+
+    @ms.jit(fullgraph=True)
+    def step(x, y):
+        loss, grads = gradients(x, y)
+        optimizer(reduce(grads))
+        return loss
+    x, y = rng.standard_normal((8, 6)).astype(np.float32), rng.standard_normal((8, 4)).astype(np.float32)
+    mine = get_rank() % 2
+    losses = [float(step(Tensor(x[mine::2]), Tensor(y[mine::2]))) for _ in range(4)]
+    states = [p for p in optimizer.get_parameters() if p.name.startswith("moment")]
+    weights = [p.full_tensor().asnumpy() if p.placement is not None else p.asnumpy() for p in net[stage].trainable_params()]
+    return losses, bytes_here(states), bytes_here(params), weights
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_zero_splits_the_optimiser_of_a_stage_between_its_ranks(level):
+    """The losses and Parameters of ranks that all have everything, in half of the memory."""
+    for (losses, states, held, weights), (wanted, all_states, all_held, others) in zip(
+            SimWorld(4).run(in_stages_with_zero, level), SimWorld(4).run(in_stages_with_zero, 0), strict=True):
+        np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+        for a, b in zip(weights, others, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+        assert states == all_states // 2 and held == (all_held // 2 if level == 3 else all_held)
+
+
+def split_in_stages(ways, stages):
+    """(losses, all Parameters, the plan) of stages whose `ways` ranks split their layers: the first by columns, the second by
+    rows."""
+    ms.set_seed(3)
+    rng = np.random.default_rng(0)
+    net = nn.SequentialCell(*[nn.Dense(8, 8, activation=nn.Tanh()) for _ in range(4)])
+    for param in net.trainable_params():
+        param.set_data(Tensor(rng.standard_normal(param.shape).astype(np.float32)))
+    x, y = [Tensor(rng.standard_normal((8, 8)).astype(np.float32)) for _ in range(2)]
+    ms.set_auto_parallel_context(pipeline_stages=stages, full_batch=True)
+    for number, layer in enumerate(net):
+        layer.pipeline_stage = number * stages // 4
+    params, stage = net.trainable_params(), get_rank() // ways
+    if ways > 1:
+        mesh = Layout((ways,), ("mp",), rank_list=list(range(stage * ways, stage * ways + ways)))
+        first, second = net[2 * stage], net[2 * stage + 1]
+        for param, axes in ((first.weight, ("mp", "None")), (first.bias, ("mp",)), (second.weight, ("None", "mp"))):
+            shard_in_place(param, mesh(*axes))
+    cell = nn.PipelineCell(nn.WithLossCell(net, nn.MSELoss()), 2).set_train()
+    optimizer, gradients = nn.Momentum(params, 0.1, 0.9), ms.value_and_grad(cell, None, params)
+    reduce = nn.PipelineGradReducer(params)
+
+    @ms.jit(fullgraph=True)
+    def step(x, y):
+        loss, grads = gradients(x, y)
+        optimizer(reduce(grads))
+        return loss
+    losses = [float(step(x, y)) for _ in range(3)]
+    plan = step.compiled.latest().compiled.plan
+    if stages > 1:
+        cell.gather_parameters()
+    return losses, [p.full_tensor().asnumpy() if p.placement is not None else p.asnumpy() for p in params], plan
+
+
+def test_ranks_of_a_stage_split_its_layers(monkeypatch):
+    """Two stages of two ranks, which get the same rows: each rank computes with its columns and rows, and has no others."""
+    cheap = property(lambda self: (1e-9, 1e-13), lambda self, value: None)
+    monkeypatch.setattr(SimEngine, "link", cheap, raising=False)
+    losses, params, _ = SimWorld(1).run(split_in_stages, 1, 1)[0]
+    for got, weights, plan in SimWorld(4).run(split_in_stages, 2, 2):
+        np.testing.assert_allclose(got, losses, rtol=1e-5)
+        for a, b in zip(weights, params, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+        assert plan.points[0] < 0.7 * plan.points[1] and plan.sent
 
 
 def test_what_a_pipeline_assigns_is_assigned_once_where_the_step_raises_behind_it():
