@@ -28,10 +28,11 @@ def loop_hint(module, iterations):
     """A new node for a loop of an `ir.Module`.
 
     iterations : a key of ITERATIONS; or a number: vectors of so many elements, two at a time, whatever the processor has. So wide
-                 are loops that add up: their result depends on it
+                 are loops that add up: their result depends on it. (VECTORIZE would do no more, but LLVM would tell on stderr of
+                 loops of which it makes no vectors.)
     """
     facts = ITERATIONS[iterations] if isinstance(iterations, str) else \
-        ((WIDTH, ir.IntType(32)(iterations)), (INTERLEAVE, ir.IntType(32)(2)), (VECTORIZE, ir.IntType(1)(1)))
+        ((WIDTH, ir.IntType(32)(iterations)), (INTERLEAVE, ir.IntType(32)(2)))
     hints = [module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in facts]
     node = ir.values.MDValue(module, hints, name=str(len(module.metadata)))
     node.operands = (node, *hints)                        # a loop's node begins with itself

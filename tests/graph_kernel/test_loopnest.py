@@ -109,6 +109,14 @@ def test_no_copies_are_made_of_loops_whose_length_is_an_argument():
     assert UNROLL_ALL in emit(lowering(w.graph(w(c.reduce_sum, w(c.mul, w.z, w.z), axis=(1,)))).nest)
 
 
+def test_of_sums_that_are_no_vectors_nothing_is_said_on_stderr(capfd):
+    """LLVM would warn of a loop for which vectors were demanded and not made."""
+    w = Writer(x=tensor("float32", 30, 50, 70))
+    sums = w(c.reduce_sum, w(c.exp, w(c.reduce_max, w.x, axis=(2,))), axis=(1,))
+    assert "llvm.loop.vectorize.width" in emit(check(w.graph(sums), rtol=1e-5).nest)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
 @pytest.mark.parametrize("length", [17, 18, 20, 23, 24, 31])
 def test_the_end_of_a_row_of_narrow_elements_is_read_no_further(dtype, length):
