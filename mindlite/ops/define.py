@@ -123,16 +123,34 @@ def check_tensors(operator, **operands):
 
 
 def as_sequence(values, dtype=None):
+    """A tensor of nested lists and tuples of numbers: an array where all are known, else those of the graph, stacked.
+
+    raises : ArgumentError where Tensors are among them: the results of a function are no operand
+    """
+    if _holds_tensor(values):
+        raise ArgumentError(f"a tensor or a number is wanted, not a {type(values).__name__} of tensors",
+                            hint="take the one that is meant, or make one Tensor of them by ops.stack")
+    return as_stack(values, dtype)
+
+
+def as_stack(values, dtype=None):
     """A tensor of nested lists and tuples: an array where all is known, else their tensors, stacked."""
-    if not any(map(_holds_tensor, values)):
+    if not any(map(_holds_tensor, values)) and not _holds_number(values):
         return as_array(values, dtype)
-    rows = [as_operand(v, dtype) for v in values]
+    rows = [as_stack(v, dtype) if isinstance(v, (list, tuple)) else as_operand(v, dtype) for v in values]
     rows = [reshape(row, shape=(1, *row.shape)) for row in promote_operands(tuple(rows), {})[0]]
     return find_primitive("concatenate")(*rows, axis=0)
 
 
 def _holds_tensor(value):
-    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, (Tensor, AnfNode))
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_tensor, value))
+    return isinstance(value, Tensor) or isinstance(value, AnfNode) and not isinstance(value.abstract, AbstractScalar)
+
+
+def _holds_number(value):
+    """True where a number that only a graph knows is among them."""
+    return any(map(_holds_number, value)) if isinstance(value, (list, tuple)) else isinstance(value, AnfNode)
 
 
 def promote_operands(args, attrs):

@@ -25,7 +25,7 @@ from ..mindir.graph import AnfNode, ValueNode
 from ..mindir.primitive import current_interpreter, planned
 from .axes import broadcast_shapes, size_of_run, takes_sizes_of_run
 from .basic import broadcast_to, reshape, transpose
-from .define import as_operand, cast_to, dtype_of, is_array
+from .define import as_operand, as_stack, cast_to, dtype_of, is_array
 from .dynamic_slicing import dynamic_slice, dynamic_update
 from .indexing import gather_axis, gather_nd, scatter_nd_update
 from .logic import where
@@ -88,7 +88,7 @@ def _entries(x, index):
     """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as
     a mark."""
     items = list(index) if isinstance(index, tuple) else [index]
-    items = [as_operand(i) if isinstance(i, (list, range)) else i for i in items]
+    items = [as_stack(i) if isinstance(i, (list, range)) else i for i in items]
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
              else i for i in items]
     items = _without_bools(items)
@@ -389,7 +389,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> Any:
     raises : ShapeError if value does not broadcast to x[index]
     """
     x = as_operand(x)
-    value = cast_to(as_operand(value, dtype_of(x)), dtype_of(x))
+    value = as_stack(value, dtype_of(x)) if isinstance(value, (list, tuple)) else as_operand(value, dtype_of(x))
+    value = cast_to(value, dtype_of(x))
     if _is_mask_without_axes(index):
         return where(index, _fit(value, tuple(x.shape)), x)
     if _is_mask(index) and not isinstance(index, bool) and value.ndim == 0 and len(index.shape) <= x.ndim:

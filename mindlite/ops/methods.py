@@ -12,7 +12,7 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from . import activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan
-from .define import as_operand
+from .define import as_operand, as_stack
 from .sort import argsort, argwhere, masked_select, nonzero, sort, topk, unique
 
 METHODS: dict = {}
@@ -108,11 +108,15 @@ def renaming(function, of_tensor=True):
 
 
 def _binary(name, operator, reflected=True):
+    """Python's operator `name`. A list or tuple of Tensors beside a Tensor is their stack, as in MindSpore."""
+    def operand(other):
+        return as_stack(other) if isinstance(other, (list, tuple)) else other
+
     def forward(self, other):
-        return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(self, other)
+        return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(self, operand(other))
 
     def backward(self, other):
-        return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(other, self)
+        return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(operand(other), self)
     method(f"__{name}__", forward)
     OPERATORS[f"__{name}__"] = operator, False
     if reflected:

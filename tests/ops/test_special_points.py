@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import ops
+from mindlite import nn, ops
 from mindlite.ad import vjp_graph
 from mindlite.common import dtype as dt
 from mindlite.common.dim import Symbol, evaluate
@@ -214,3 +214,17 @@ def test_a_reduction_takes_its_axes_as_a_tensor():
 def test_a_method_of_tensor_is_for_tensors():
     with pytest.raises(ArgumentError, match="a method of Tensor is called on list"):
         Tensor.add([1], [2])
+
+
+@pytest.mark.parametrize("call", [ops.exp, ops.sum, ops.relu, lambda t: ops.matmul(t, Tensor(np.eye(2, dtype=np.float32))),
+                                  lambda t: ops.add(t, Tensor(1.0)), nn.Dense(2, 3), lambda t: ops.softmax(t, -1)])
+def test_several_results_are_no_operand(call):
+    """y = x.max(1) is a pair; networks that take it for a Tensor are told, not given a stack of values and indices."""
+    x = Tensor(np.array([[1, 2], [4, 3]], np.float32))
+    for way in (lambda x: call(x.max(1)), lambda x: call([x, x])):
+        messages = set()
+        for mode in (way, ms.jit(way, fullgraph=True)):
+            with pytest.raises(ArgumentError, match="a tensor or a number is wanted, not a (tuple|list) of tensors") as caught:
+                mode(x)
+            messages.add(caught.value.message)
+        assert len(messages) == 1
