@@ -12,6 +12,7 @@ What is inside by how it was made needs no check: positions in an axis of that s
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,13 +105,18 @@ def demand_between(tracer: Builder, indices: Value, what: str, low: Size | None,
     demand(tracer, holds, refused, OperandIndexError)
 
 
-def demand_probabilities(tracer: Builder, x: Value, what: str) -> None:
-    """Write the check that no number is outside [0, 1]."""
+def demand_probabilities(tracer: Builder, x: Value, what: str, weights: bool = False, hint: str | None = None) -> None:
+    """Write the check that no number is outside [0, 1]; of weights, that each is finite and not negative."""
     x = tracer.lift(x)
     with interpreting(tracer):
-        outside = logical_or(less(x, as_operand(0, x.dtype)), greater(x, as_operand(1, x.dtype)))
-        holds = tensor_to_scalar(logical_not(reduce_any(outside, axis=tuple(range(x.ndim)), keepdims=False)))
-    demand(tracer, holds, f"{what} hold a number outside [0, 1]", ValueRangeError)
+        if weights:
+            wanted = logical_and(greater_equal(x, as_operand(0, x.dtype)), less(x, as_operand(math.inf, x.dtype)))
+            holds = reduce_all(wanted, axis=tuple(range(x.ndim)), keepdims=False)
+        else:
+            outside = logical_or(less(x, as_operand(0, x.dtype)), greater(x, as_operand(1, x.dtype)))
+            holds = logical_not(reduce_any(outside, axis=tuple(range(x.ndim)), keepdims=False))
+        holds = tensor_to_scalar(holds)
+    demand(tracer, holds, f"{what} hold a number {'that is no weight' if weights else 'outside [0, 1]'}", ValueRangeError)
 
 
 def demand(tracer: Builder, holds: Value, text: str, kind: type[Exception] = IndexRangeError) -> None:

@@ -5,11 +5,14 @@ product with the logarithms and the gradient are elementwise and join the kernel
 """
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError, user_level
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.scalar import call as call_scalar
@@ -47,6 +50,29 @@ def _operands(name, input, target):
     x, y = promote_operands((as_operand(input), as_operand(target)), {})[0]
     if dtype_of(x).kind not in "f":
         raise DTypeError(f"{name}: does not take {dtype_of(x).name}")
+    return x, y
+
+
+def _differences(name, input, target):
+    """The operands of a loss of differences. Warns where one of them is repeated: predictions [N, 1] and targets [N] are N * N
+    differences, hardly ever what is meant."""
+    x, y = _operands(name, input, target)
+    if x.ndim and y.ndim and (x.ndim != y.ndim or any([1 in (n, m) and n != m for n, m in zip(x.shape, y.shape)])):
+        warnings.warn(f"{name}: the shapes differ and are broadcast, input {list(x.shape)} and target {list(y.shape)}; reshape "
+                      "one of them if each element has one target", stacklevel=user_level())
+    return x, y
+
+
+def _pairs(name, input, target):
+    """The operands of a loss in which each element has a target of its own. raises : ShapeError for shapes that differ"""
+    x, y = _operands(name, input, target)
+
+    def error():
+        return ShapeError(f"{name}: input and target have one shape", note=f"input: {list(x.shape)}, target: {list(y.shape)}")
+    if x.ndim != y.ndim:
+        raise error()
+    for n, m in zip(x.shape, y.shape):
+        require("==", n, m, error)
     return x, y
 
 
@@ -215,12 +241,12 @@ def sparse_softmax_cross_entropy_with_logits(logits: Tensor, labels: Tensor, red
 def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """(input - target) ** 2.
 
-    input, target : float[...], broadcast together
+    input, target : float[...], of one shape; others broadcast, with a warning
     reduction     : "none": each element, "mean" or "sum" of them
     raises        : DTypeError for what is no float, ShapeError for shapes that do not broadcast, ValueRangeError for a
                     reduction
     """
-    x, y = _operands("mse_loss", input, target)
+    x, y = _differences("mse_loss", input, target)
     difference = x - y
     return reduced("mse_loss", difference * difference, reduction)
 
@@ -229,12 +255,12 @@ def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> 
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """|input - target|.
 
-    input, target : float Tensors; they broadcast and are promoted
+    input, target : float Tensors of one shape, others broadcast, with a warning; they are promoted
     reduction : "none", "mean" or "sum"
     out    : Tensor [], for "none" of the broadcast shape
     raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
     """
-    x, y = _operands("l1_loss", input, target)
+    x, y = _differences("l1_loss", input, target)
     return reduced("l1_loss", abs(x - y), reduction)
 
 
@@ -243,7 +269,7 @@ def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> T
 def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, reduction: str = "none") -> Tensor:
     """d * d / (2 beta) where d = abs(input - target) < beta, else d - beta / 2.
 
-    input, target : float[...], broadcast together
+    input, target : float[...], of one shape; others broadcast, with a warning
     beta          : float >= 0, where the square ends; 0: the absolute difference
     reduction     : "none": each element, "mean" or "sum" of them
     raises        : DTypeError for what is no float, ValueRangeError for a negative beta and for a reduction, ShapeError
@@ -251,7 +277,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, red
     """
     if beta < 0:
         raise ValueRangeError(f"smooth_l1_loss: beta is not negative, not {beta}")
-    x, y = _operands("smooth_l1_loss", input, target)
+    x, y = _differences("smooth_l1_loss", input, target)
     if beta == 0:
         return reduced("smooth_l1_loss", abs(x - y), reduction)
     d = abs(x - y)
@@ -265,7 +291,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, red
 def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d * d / 2 where d = |input - target| <= delta, else delta * (d - delta / 2).
 
-    input, target : float Tensors; they broadcast and are promoted
+    input, target : float Tensors of one shape, others broadcast, with a warning; they are promoted
     reduction : "none", "mean" or "sum"
     delta  : float above 0
     out    : Tensor [], for "none" of the broadcast shape
@@ -274,7 +300,7 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", d
     """
     if delta <= 0:
         raise ValueRangeError(f"huber_loss: delta is positive, not {delta}")
-    x, y = _operands("huber_loss", input, target)
+    x, y = _differences("huber_loss", input, target)
     d = abs(x - y)
     near = less_equal(d, delta)
     small = where(near, d, 0)
@@ -288,18 +314,23 @@ def cut_log(x):
     """max(log(x), -100), whose slope is at most 1e12: of probabilities, which may be 0."""
 
 
-def _refuse_other_than_probabilities(x, *, what):
-    outside = (x < 0) | (x > 1)
+def _refuse_other_than_probabilities(x, *, what, weights=False, hint=None):
+    outside = ~((x >= 0) & (x < math.inf)) if weights else (x < 0) | (x > 1)
     if outside.any():
-        raise ValueRangeError(f"{what} hold {x[outside].flat[0]}, which is outside [0, 1]",
-                              hint="sigmoid first, or binary_cross_entropy_with_logits")
+        wanted = "is no weight, which is finite and not negative" if weights else "is outside [0, 1]"
+        raise ValueRangeError(f"{what} hold {x[outside].flat[0]}, which {wanted}", hint=hint)
     return np.array(x)
 
 
 @elementwise(scalar=lambda x, **what: x, accepts="f", derivatives=[1], array=_refuse_other_than_probabilities, sbp_linear=[],
              traits={"checks"})
-def probabilities(x, *, what):
-    """The floats x, none of which is outside [0, 1]; NaN stays. what: begins the error's text. raises : ValueRangeError"""
+def probabilities(x, *, what, weights=False, hint=None):
+    """The floats x, none of which is outside [0, 1]; NaN stays.
+
+    what    : begins the error's text, `hint` says what to do
+    weights : a number is finite and not negative instead
+    raises  : ValueRangeError
+    """
 
 
 @planned
@@ -309,14 +340,15 @@ def binary_cross_entropy(logits: TensorLike, labels: TensorLike, weight: TensorL
     """-(labels * log(p) + (1 - labels) * log(1 - p)) for probabilities p = `logits`; logarithms are cut at -100.
 
     logits : float Tensor of numbers in [0, 1]
-    labels : float Tensor; both broadcast and are promoted
+    labels : float Tensor of the same shape; both are promoted
     weight : Tensor or number that the loss is multiplied by, or None
     reduction : "none", "mean" or "sum"
-    out    : Tensor [], for "none" of the broadcast shape
-    raises : ValueRangeError for a number outside [0, 1] or another reduction, DTypeError for integers
+    out    : Tensor [], for "none" of the operands' shape
+    raises : ValueRangeError for a number outside [0, 1] or another reduction, DTypeError for integers, ShapeError for shapes that
+             differ
     """
-    p, y = _operands("binary_cross_entropy", logits, labels)
-    p = probabilities(p, what="binary_cross_entropy: logits")
+    p, y = _pairs("binary_cross_entropy", logits, labels)
+    p = probabilities(p, what="binary_cross_entropy: logits", hint="sigmoid first, or binary_cross_entropy_with_logits")
     loss = -(y * cut_log(p) + (1 - y) * cut_log(1 - p))
     return reduced("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
@@ -327,14 +359,14 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      pos_weight: Tensor | None = None, reduction: str = "mean") -> Tensor:
     """binary_cross_entropy of sigmoid(input), without overflow.
 
-    input, target : float Tensors; they broadcast and are promoted
+    input, target : float Tensors of one shape; they are promoted
     weight : Tensor or number that the loss is multiplied by, or None
     pos_weight : Tensor or number, or None: multiplies what a target of 1 loses
     reduction : "none", "mean" or "sum"
-    out    : Tensor [], for "none" of the broadcast shape
-    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    out    : Tensor [], for "none" of the operands' shape
+    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError for shapes that differ
     """
-    x, y = _operands("binary_cross_entropy_with_logits", input, target)
+    x, y = _pairs("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
         loss = (1 - y) * x - logsigmoid(x)
     else:

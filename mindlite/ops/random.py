@@ -29,6 +29,7 @@ from .elementary import cos, log, sqrt
 from .generator import Generator, current_state, generator_state  # noqa: F401
 from .indexing import gather_axis
 from .logic import where
+from .nn_loss import probabilities
 from .reduction import argmax
 from .sort import argsort, topk
 from .state import assign, stop_gradient
@@ -375,8 +376,10 @@ def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
     """
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise ValueRangeError(f"bernoulli: p is in [0, 1], not {p}")
-    drawn = _uniform(tuple(input.shape), dt.float32, seed)
+    known = isinstance(p, (int, float))
     p = cast_to(as_operand(p, dt.float32), dt.float32)
+    p = p if known else probabilities(p, what="bernoulli: p")
+    drawn = _uniform(tuple(input.shape), dt.float32, seed)
     return cast_to(drawn < (p if p.ndim == 0 else broadcast_to(p, shape=tuple(input.shape))), dtype_of(input))
 
 
@@ -498,13 +501,13 @@ def gumbel(shape: Sequence[int], seed: int | None = None, *, dtype: DTypeLike = 
 def multinomial(input: TensorLike, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
     """`num_samples` positions along the last axis of `input`, each drawn with a chance in proportion to its number.
 
-    input       : float[.., C], not negative; integers count as float32
+    input       : float[.., C], finite and not negative; integers count as float32. Of zeros alone any position is drawn
     num_samples : int >= 0
     replacement : bool; False: a position is drawn at most once, by the largest of log(input) + gumbel (Vieira 2014)
     seed        : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     out         : int64[.., num_samples]
-    raises      : ShapeError for a tensor [], DTypeError for complex numbers, ValueRangeError for another num_samples,
-                  ArgumentError
+    raises      : ShapeError for a tensor [], DTypeError for complex numbers, ValueRangeError for another num_samples and for what
+                  is no weight, ArgumentError
     source      : the Gumbel-max method, Gumbel 1954
     """
     weights, num_samples = as_operand(input), as_size("multinomial", num_samples)
@@ -513,7 +516,8 @@ def multinomial(input: TensorLike, num_samples: int, replacement: bool = True, s
         raise error("multinomial: takes real numbers along a last axis", note=f"input: {list(weights.shape)}")
     if compare("<", num_samples, 0):
         raise ValueRangeError(f"multinomial: num_samples is not negative, not {num_samples}")
-    logs = log(cast_to(weights, dt.float32) if dtype_of(weights).is_small else weights)
+    weights = cast_to(weights, dt.float32) if dtype_of(weights).is_small or dtype_of(weights).kind != "f" else weights
+    logs = log(probabilities(weights, what="multinomial: input", weights=True, hint="softmax makes weights of logits"))
     shape = tuple(logs.shape)
     if replacement:
         noise = gumbel(shape[:-1] + (num_samples, shape[-1]), seed, dtype=dtype_of(logs))

@@ -93,3 +93,43 @@ def test_float64_into_a_float32_layer_is_noted_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nn.Dense(2, 3)(Tensor(np.zeros((1, 2), np.float32)))
+
+
+@pytest.mark.parametrize("loss", [ops.binary_cross_entropy, ops.binary_cross_entropy_with_logits, nn.BCELoss(),
+                                  nn.BCEWithLogitsLoss()],
+                         ids=lambda x: getattr(x, "__name__", type(x).__name__))
+def test_each_prediction_has_a_target_of_its_own(loss, way):
+    with pytest.raises(ShapeError, match="input and target have one shape") as raised:
+        way(lambda p, y: loss(p, y))(Tensor([[0.0], [1.0], [0.5]]), Tensor([0.0, 1.0, 1.0]))
+    assert "[3, 1]" in str(raised.value) and "test_likely_mistakes.py" in str(raised.value)
+
+
+@pytest.mark.parametrize("loss", [nn.MSELoss(), nn.L1Loss(), nn.SmoothL1Loss(reduction="mean"), nn.HuberLoss(), ops.mse_loss],
+                         ids=lambda x: getattr(x, "__name__", type(x).__name__))
+def test_differences_of_a_column_and_a_row_are_taken_with_a_warning(loss, way):
+    column, row = Tensor([[0.0], [1.0], [0.5]]), Tensor([0.0, 1.0, 1.0])
+    with pytest.warns(UserWarning, match=r"the shapes differ and are broadcast, input \[3, 1\] and target \[3\]"):
+        way(lambda x, y: loss(x, y))(column, row)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        way(lambda x, y: loss(x, y))(row, row)
+        way(lambda x, y: loss(x, y))(row, Tensor(1.0))
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "jit"])
+def test_what_is_no_weight_is_refused_by_draws(run, bad, replacement):
+    draw = run(lambda w: ops.multinomial(w, 1, replacement))
+    assert draw(Tensor([0.0, 2.0])).tolist() == [1]
+    with pytest.raises(ValueRangeError, match=f"hold ({bad}, which|a number that) is no weight") as raised:
+        draw(Tensor([bad, 2.0]))
+    assert "test_likely_mistakes.py" in str(raised.value)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "jit"])
+def test_a_tensor_of_chances_is_looked_at(run):
+    draw = run(lambda p: ops.bernoulli(ops.zeros_like(p), p))
+    assert draw(Tensor([0.0, 1.0])).tolist() == [0, 1]
+    with pytest.raises(ValueRangeError, match="hold (2.0, which is|a number) outside"):
+        draw(Tensor([0.0, 2.0]))
