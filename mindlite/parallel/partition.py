@@ -46,6 +46,7 @@ from ..ops.nn_norm import standardize
 from ..ops.sbp import index_string, same_parts, shape_of, signatures
 from .boxing import box, steps
 from .buckets import join
+from .empty_parts import padded, padded_axes, padded_kind
 from .layout import Placement
 from .search import cheapest
 
@@ -384,7 +385,7 @@ def _by_unit(sbp, units, abstract):
 
 def computes_parts(node, mesh, ins, outs):
     """True if the operator computes these parts, whatever the open sizes are, on each rank: what it demands of its operands is
-    proved. A rank may have no element of an open size that is split, which a maximum for one cannot take."""
+    proved. A rank may have no element of an open size that is split (see empty_parts.py for those that cannot take that)."""
     kinds = [arg.abstract for arg in node.args]
     whole = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
     if not any(isinstance(size, Dim) for abstract in (*kinds, *whole) for size in shape_of(abstract)):
@@ -398,6 +399,8 @@ def computes_parts(node, mesh, ins, outs):
     for rank in mesh.ranks:
         parts = [AbstractTensor(kind.dtype, Placement(mesh, sbps).local_shape(kind.shape, rank))
                  if isinstance(kind, AbstractTensor) else kind for kind, sbps in zip(kinds, ins)]
+        axes = padded_axes(node, ins[0]) if ins else ()
+        parts = [padded_kind(parts[0], axes)] if axes else parts
         shapes = [Placement(mesh, sbps).local_shape(out.shape, rank) for out, sbps in zip(whole, outs)]
         with collecting() as open_facts:
             try:
@@ -646,6 +649,8 @@ class _Writer:
             first, end = Placement(self.mesh, option.ins[0]).bounds(shape, self.rank)[axis]
             if end - first != shape[axis]:
                 return rule.lookup(tuple(args), node.attrs, first, shape[axis])
+        axes = padded_axes(node, option.ins[0]) if option.ins else ()
+        args = [padded(node, args[0], axes)] if axes else args
         return self.builder.bind(node.fn, tuple(args), rule.local(node.attrs, shapes) if rule.local else node.attrs)
 
     def value(self, node, want, reader):

@@ -36,6 +36,18 @@ def rows(n, dtype=np.float32, m=5):
     return x > 0 if dtype is bool else x.astype(dtype)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int16])
+@pytest.mark.parametrize("extremum", [ops.amax, ops.amin])
+@pytest.mark.parametrize("n", [3, 33, 300])
+def test_extrema_down_columns_are_right_for_dtypes_of_any_width(extremum, dtype, n):
+    """Also where an element is less than a byte in a register: bools of a vector would share bytes."""
+    x = np.random.default_rng(n).integers(0, 2, (5, n)).astype(dtype)
+    lowered = lowering(expand_composites(typed(lambda x: extremum(x, 0), AbstractTensor(dt.dtype(x.dtype), x.shape))))
+    for chunks in (1, 2):
+        out, = execute(lowered, [x], None, chunks=chunks)
+        np.testing.assert_array_equal(out, (np.max if extremum is ops.amax else np.min)(x, 0))
+
+
 @pytest.mark.parametrize("n", LENGTHS)
 def test_softmax_and_its_sums_are_right_for_rows_of_any_length(n):
     assert " x float>" in check(lambda x: ops.softmax(x, axis=-1), rows(n))

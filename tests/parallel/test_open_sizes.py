@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Parameter, Symbol, Tensor, nn, ops, parallel
+from mindlite import Parameter, Tensor, nn, ops, parallel
 from mindlite.common.dim import evaluate, symbols_of
 from mindlite.common.errors import ShapeError
 from mindlite.common.ranks import engine, even_sizes
@@ -253,18 +253,40 @@ def test_eager_calls_of_a_sharded_function_share_a_program():
                 np.testing.assert_allclose(a, b.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_what_needs_an_element_is_split_where_each_rank_is_known_to_have_one():
-    """A maximum over rows has no value on a rank without rows. Rows of which there are at least as many as ranks may be split."""
-    def run(symbol):
+@pytest.mark.parametrize("dtype, sizes", [(np.float32, (6, 4, 1, 3)), (np.int32, (5, 1)), (np.uint8, (1, 4)), (np.bool_, (1, 3))])
+@pytest.mark.parametrize("extremum", [ops.amax, ops.amin])
+def test_a_maximum_is_split_along_rows_of_which_a_rank_may_have_none(extremum, dtype, sizes):
+    """One row on two ranks: one of them has none, and gives the number that is never the result. No row is refused, as ever."""
+    def run():
         engine().pace = 1e-6, 1e-6
-        sharded = ms.shard(lambda x: ops.amax(x * 2, 0), (Layout((2,), ("x",))("x", "None"),))
-        step = ms.jit(sharded, fullgraph=True, input_signature=(Tensor(shape=[symbol, 4], dtype=ms.float32),))
-        found = [step(Tensor(np.arange(4 * rows, dtype=np.float32).reshape(rows, 4))).asnumpy() for rows in (6, 4, 2, 3)]
-        return [value.tolist() for value in found], len(step.compiled.variants), step.compiled.latest().compiled.plan
-    for symbol, names in ((Symbol(min=2), {"all_reduce"}), (None, {"all_gather", "all_to_all"})):
-        for values, variants, plan in SimWorld(2).run(run, symbol):
-            assert variants == 1 and set(plan.sent) == names, plan.report()
-            assert values == [[float(2 * (4 * (rows - 1) + k)) for k in range(4)] for rows in (6, 4, 2, 3)]
+        mesh = Layout((2,), ("x",))
+        sharded = ms.shard(lambda x: (extremum(x, 0), extremum(x, (0, 1))), (mesh("x", "None"),))
+        rows = Tensor(shape=[None, 4], dtype=Tensor(values(1)).dtype)
+        step = ms.jit(sharded, fullgraph=True, input_signature=(rows,))
+        found = [[value.asnumpy().tolist() for value in step(Tensor(values(rows)))] for rows in sizes]
+        with pytest.raises(ShapeError, match="an empty axis has no extremum"):
+            step(Tensor(values(0)))
+        return found, len(step.compiled.variants), step.compiled.latest().compiled.plan
+
+    def values(rows):
+        drawn = np.random.default_rng(rows).integers(0, 2 if dtype is np.bool_ else 200, (rows, 4)).astype(dtype)
+        return drawn if dtype in (np.uint8, np.bool_) else drawn - dtype(300 if extremum is ops.amax else -300)
+    fold = np.max if extremum is ops.amax else np.min
+    for found, variants, plan in SimWorld(2).run(run):
+        assert found == [[fold(values(rows), 0).tolist(), fold(values(rows)).tolist()] for rows in sizes]
+        assert variants == 1 and set(plan.sent) == {"all_reduce"}, plan.report()
+
+
+def test_gradients_of_a_maximum_over_open_rows():
+    def run():
+        engine().pace = 1e-6, 1e-6
+        sharded = ms.shard(lambda x: (ops.amax(x * 2, 0) ** 2).sum(), (Layout((2,), ("x",))("x", "None"),))
+        step = ms.jit(ms.grad(sharded), fullgraph=True, input_signature=(Tensor(shape=[None, 3], dtype=ms.float32),))
+        return [step(Tensor(arrays(rows)[0][:, :3])).asnumpy() for rows in (1, 5, 2)]
+    for found in SimWorld(2).run(run):
+        for rows, got in zip((1, 5, 2), found):
+            wanted = ms.grad(lambda x: (ops.amax(x * 2, 0) ** 2).sum())(Tensor(arrays(rows)[0][:, :3]))
+            np.testing.assert_allclose(got, wanted.asnumpy(), rtol=1e-5)
 
 
 def test_a_size_that_cannot_be_parted_is_refused_at_the_users_line_before_anything_is_sent():

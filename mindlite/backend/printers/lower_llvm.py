@@ -21,7 +21,7 @@ from ..loops import counted_loop
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .math_functions import INLINE
 from .values import DOUBLE
-from .vectors import VectorLoops, row_offsets, transposed, values_of, width
+from .vectors import VectorLoops, fills_bytes, row_offsets, transposed, values_of, width
 
 MOST_COPIES = 32                 # of a body in literal loops: beyond, the outer ones stay loops
 SHORTEST_ROW = 4                 # neighbours in literal loops from which on vectors are made of them, not of what is around
@@ -350,7 +350,7 @@ class _Emitter(VectorLoops):
         """A fold over a tile: one accumulator per lane in a local array."""
         b, kind, type_ = self.builder, s.expr.fields[0], self.type(s.value)
         wide = width(self.nest, s.lanes, self.nest.extents[s.lanes], s.loops[-1][-1], [s.value], self.tile_folds())
-        if wide is not None and kind in ("sum", "prod", "max", "min"):
+        if wide is not None and kind in ("sum", "prod", "max", "min") and fills_bytes(s.expr.dtype):
             self.fold_columns(s, wide)
             return
         best = self.arithmetic.slot(type_, self.target.tile)

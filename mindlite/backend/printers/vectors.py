@@ -107,6 +107,11 @@ def takes_vectors(expr, variable, symbol):
     return isinstance(expr, (IndexVar, Cast, Select, Neg, Const))
 
 
+def fills_bytes(dtype):
+    """True for a dtype whose registers lie in an array as in a vector: those of a vector of bools or int4 share bytes."""
+    return dtype not in (dt.bool_, dt.int4)
+
+
 def spread(builder, value, count):
     """A number in every lane."""
     if isinstance(value, ir.Constant):
@@ -317,8 +322,8 @@ class VectorLoops:
         self.scratch[s.expr] = sums
 
     def tile_folds(self):
-        """The folds over a tile whose accumulators can be read as vectors; those of bools would be vectors of bits."""
-        return {expr for expr in self.scratch if expr.dtype is not dt.bool_}
+        """The folds over a tile whose accumulators can be read as vectors."""
+        return {expr for expr in self.scratch if fills_bytes(expr.dtype)}
 
     def lanes_at(self, slot, lane, count):
         """The address of `count` numbers of a slot."""
