@@ -4,10 +4,11 @@
                                      (tape, dx)  = cond(p, tape, x, dout; ◀t, ◀f)
     s = while_loop(s, w; c, b)       (tape, n, s) = while_loop(tape, 0, s, w; c, (▶b, n + 1))
                                      (tape, n, ds, dw) = while_loop(tape, n, ds, 0, w; n > 0, (◀b, n - 1, dw + ..))
-    out = call(x; g)                 (tape, out) = call(tape, x; ▶g)        (tape, dx) = call(tape, dout; ◀g)
+    out = call(x, w; g)              (tape, out) = call(tape, x, w; ▶g)     (tape, dx, dw) = call(tape, w, dout; ◀g)
     out = segment(x; f)              (recording, out) = segment(x; ▶f)      dx = segment(recording, dout; ◀f)
 
-A branch reads its operands where they are, and a loop its invariants, so only what is made inside goes onto the tape.
+A branch reads its operands where they are, a loop its invariants, and a function that calls itself what it hands on as it is, so
+only what is made inside goes onto the tape.
 The derivative of a push is a pop from a tape of cotangents and the other way round, so the derivative of a derivative
 needs nothing new. A tape is used once, from tape_new to the last pop; that is why a tape that nothing differentiates
 any more still has a cotangent, the empty tape: what was popped last is pushed first.
@@ -201,8 +202,38 @@ def forward_call(node: Any, args: Any, tape: Any, callee: Any) -> Any:
     return append(call, tape, *args, graph=callee.forward, abstract=AbstractTuple((TAPE, *node.abstract.elements)))
 
 
+def handed_on(graph: FuncGraph) -> list[int]:
+    """The numbers of the parameters of known sizes that a graph gives to itself, in their places, in every call of itself.
+
+    [] where it does not call itself, or other called graphs do
+    """
+    sources: dict[Any, Any] = dict(zip(graph.parameters, graph.parameters))      # {value: the parameter of `graph` that it is}
+    todo, calls = [graph], []
+    while todo:
+        for node in todo.pop().nodes:
+            if node.fn is call and node.attrs["graph"] is graph:
+                calls.append(node)
+            elif node.fn is call and graph in node.attrs["graph"].reachable():
+                return []
+            elif node.fn is cond:
+                for below in (node.attrs["true"], node.attrs["false"]):
+                    sources.update((p, sources[x]) for p, x in zip(below.parameters, node.args[1:]) if x in sources)
+                    todo.append(below)
+            elif node.fn is while_loop:
+                first = len(node.args) - node.attrs["invariants"]
+                for below in (node.attrs["cond"], node.attrs["body"]):
+                    sources.update((p, sources[x]) for p, x in list(zip(below.parameters, node.args))[first:] if x in sources)
+                    todo.append(below)
+            elif node.fn is not call and any(isinstance(value, FuncGraph) and graph in value.reachable()
+                                             for value in node.attrs.values()):
+                return []
+    return [i for i, p in enumerate(graph.parameters) if calls and isinstance(p.abstract, AbstractTensor)
+            and all(isinstance(size, int) for size in p.abstract.shape)
+            and all(sources.get(node.args[i]) is p for node in calls)]
+
+
 def reverse_call(sweep: Reverse, node: Any) -> None:
-    """(tape, dx) = call(tape, dout; ◀g)"""
+    """(tape, dx, dw) = call(tape, w, dout; ◀g)"""
     seeds, douts, reaches = seeds_of(sweep, node)
     if not seeds and not holds_python(node):
         return
@@ -214,7 +245,8 @@ def reverse_call(sweep: Reverse, node: Any) -> None:
     callee = sweep.called(node.attrs["graph"], wrt, seeds)
     sweep.parts[node] = callee
     sweep.tape, *made = append(
-        call, sweep.tape_after(node), *douts, *[flag_of(x) for x in reaches], graph=callee.backward,
+        call, sweep.tape_after(node), *[sweep.value(node.args[i]) for i in callee.handed], *douts,
+        *[flag_of(x) for x in reaches], graph=callee.backward,
         abstract=AbstractTuple((TAPE, *[sweep.sizes.renamed(node.args[i].abstract) for i in wrt], *[FLAG] * len(wrt))))
     for i, gradient, reach in zip(wrt, made, made[len(wrt):]):
         sweep.add(node.args[i], gradient, reach if known else UNKNOWN, exact=True)

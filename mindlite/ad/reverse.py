@@ -32,7 +32,7 @@ from ..mindir.inline import drop_dead_nodes, inline
 from ..mindir.primitive import bprop_rule
 from ..ops.creation import of_type
 from .activity import Positions, active_nodes, expand_composites, is_differentiable, is_integer, result_of
-from .control import FORWARD, PARTS, REVERSE
+from .control import FORWARD, PARTS, REVERSE, handed_on
 from .reach import FLAG, FLAGGED, Part, Reach, either, flag_of, joined, keeps_zeros
 from .symbols import Sizes
 
@@ -58,8 +58,9 @@ class Reverse:
         self.wrt, self.seeds, self.calls, self.top = tuple(wrt), tuple(seeds), calls, top
         self.forward = FuncGraph(f"▶{graph.name}", graph.origin)
         self.backward = FuncGraph(f"◀{graph.name}", graph.origin)
+        self.handed: list[int] = []                      # of a called graph: the parameters that callers give to the reverse
         if not top and parent is None:
-            calls[graph, self.wrt, self.seeds] = self
+            calls[graph, self.wrt, self.seeds], self.handed = self, handed_on(graph)
         self.graph = expand_composites(graph, self.wrt, (bprop_rule,))
         self.active = active_nodes(self.graph, self.wrt)
         self.sizes = Sizes(self.graph, None if parent is None else parent.sizes, top, operands, changing)
@@ -182,7 +183,7 @@ class Reverse:
         found = self.calls.get((graph, tuple(wrt), tuple(seeds)))
         if found is None:
             found = Reverse(graph, wrt, seeds, self.calls, reaches=[FLAGGED] * len(seeds))
-            found.finish_backward(())
+            found.finish_backward(found.handed)
             found.finish_forward()
         return found
 
