@@ -78,12 +78,17 @@ class BatchDataset(Dataset):
                  per_batch_map: Callable | None = None, input_columns: Any = None, output_columns: Any = None,
                  python_multiprocessing: bool = False, max_rowsize: Any = None) -> None:
         super().__init__([child], num_parallel_workers)
-        if isinstance(batch_size, bool) or not (callable(batch_size) or isinstance(batch_size, int)):
+        if not (callable(batch_size) or isinstance(batch_size, int)):
             raise ArgumentError("batch_size should either be an int or a callable.")
+        batch_size = int(batch_size) if isinstance(batch_size, bool) else batch_size         # True is 1, as in MindSpore
         if callable(batch_size) and arguments_of(batch_size) not in (1, None):
             raise ValueRangeError("callable batch_size should take one parameter (BatchInfo).")
         if not callable(batch_size):
-            whole_number(batch_size, "batch_size", 1)
+            if batch_size != -1:                             # MindSpore refuses it when rows are asked for
+                whole_number(batch_size, "batch_size", 1)
+            for node in child.tree():
+                if hasattr(node, "condition_name"):          # a sync_wait counts batches
+                    node.num_batch *= batch_size      # type: ignore[attr-defined]
         if per_batch_map is not None and not callable(per_batch_map):
             raise ValueRangeError(f"Input operations should be callable Python function, but got: {per_batch_map}")
         config.check_max_rowsize(max_rowsize)
@@ -131,6 +136,8 @@ class BatchDataset(Dataset):
 
     def walk(self, run: Run, epoch: int) -> Iterator:
         number, source, of_iterator = run.numbers[id(self)], self.child.walk(run, epoch), run.epoch
+        if self.batch_size == -1:
+            raise PipelineError("Batch size cannot be -1 without using batch sampler.", location=self.made_at)
         for batch in itertools.count():
             first = list(itertools.islice(source, 1))
             if not first:

@@ -183,13 +183,21 @@ class Dataset(Node):
 
     def sync_update(self, condition_name: str, num_batch: int | None = None, data: Any = None) -> None:
         """Let a `sync_wait` of this pipeline go on. raises : RuntimeError if there is none of that name"""
+        if num_batch is not None and (isinstance(num_batch, bool) or not isinstance(num_batch, int) or num_batch <= 0):
+            self.disable_sync()
+            raise RuntimeError(f"Sync_update batch size can only be positive integer, got: {num_batch}.")
         found: list[Any] = [node for node in self.tree() if getattr(node, "condition_name", None) == condition_name]
         if not found:
-            raise RuntimeError(f"Condition name not found: {condition_name}.")
-        if num_batch is not None and (isinstance(num_batch, bool) or not isinstance(num_batch, int) or num_batch <= 0):
-            raise ValueRangeError(f"num_batch need to be greater than 0, but got {num_batch}.")
+            self.disable_sync()
+            raise RuntimeError("Condition name not found.")
         for node in found:
-            node.update(num_batch, data)
+            node.update(None if num_batch is None else num_batch * self.get_batch_size(), data)
+
+    def disable_sync(self) -> None:
+        """No `sync_wait` of this pipeline waits any more."""
+        for node in self.tree():
+            if hasattr(node, "condition_name"):
+                node.off = True          # type: ignore[attr-defined]
 
     def device_que(self, send_epoch_end: bool = True, create_data_info_queue: bool = False, queue_name: str = "") -> Dataset:
         """The dataset with the methods of a device's queue.

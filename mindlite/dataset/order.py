@@ -23,6 +23,8 @@ class ShuffleDataset(Dataset):
 
     def __init__(self, child: Dataset, buffer_size: int) -> None:
         super().__init__([child])
+        if any(isinstance(node, SyncWaitDataset) for node in child.tree()):
+            raise RuntimeError("No shuffle after sync operators.")
         self.buffer_size = whole_number(buffer_size, "buffer_size", 2)
 
     def is_shuffled(self) -> bool:
@@ -217,7 +219,12 @@ class ConcatDataset(Dataset):
 
 
 class SyncWaitDataset(Dataset):
-    """See Dataset.sync_wait."""
+    """See Dataset.sync_wait.
+
+    num_batch : how many rows an update sets free; batches above count in it, so that it is a number of batches
+    off       : True if nothing waits any more
+    """
+    off = False
 
     def __init__(self, child: Dataset, condition_name: str, num_batch: int, callback: Callable | None) -> None:
         super().__init__([child])
@@ -226,7 +233,9 @@ class SyncWaitDataset(Dataset):
         if callback is not None and not callable(callback):
             raise ArgumentError("Callback is not callable.")
         self.condition_name, self.callback = condition_name, callback
-        self.num_batch, self.free = whole_number(num_batch, "num_batch", 1), 0
+        if whole_number(num_batch, "num_batch", -2 ** 31) <= 0:
+            raise ValueRangeError("num_batch need to be greater than 0.")
+        self.num_batch, self.free = num_batch, 0
         if any(isinstance(node, SyncWaitDataset) and node.condition_name == condition_name for node in child.tree()):
             raise RuntimeError("Condition name is already in use.")
 
@@ -243,7 +252,7 @@ class SyncWaitDataset(Dataset):
         if epoch == 0:
             self.free = self.num_batch
         for row in run.rows(self.child, epoch):
-            if self.free <= 0:                               # whoever should call sync_update is the one who waits here
+            if self.free <= 0 and not self.off:              # whoever should call sync_update is the one who waits here
                 raise RuntimeError(f"sync_wait({self.condition_name!r}): {self.num_batch} rows have been given and sync_update "
                                    f"was not called")
             self.free -= 1

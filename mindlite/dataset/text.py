@@ -106,9 +106,9 @@ class FastText(Vectors):
 
     @classmethod
     def _check(cls, path: Path) -> None:
-        super()._check(path)
         if path.suffix != ".vec":
             raise DataError("FastText: invalid file, can not find file '*.vec'", note=str(path))
+        super()._check(path)
 
 
 class GloVe(Vectors):
@@ -116,9 +116,9 @@ class GloVe(Vectors):
 
     @classmethod
     def _check(cls, path: Path) -> None:
-        super()._check(path)
         if not re.fullmatch(r"glove\..*\.txt", path.name):
-            raise DataError("GloVe: invalid file, can not find file 'glove.*.txt'", note=str(path))
+            raise DataError("GloVe: invalid file, can not find file 'glove.6B.*.txt'", note=str(path))
+        super()._check(path)
 
 
 class CharNGram(Vectors):
@@ -137,6 +137,8 @@ class CharNGram(Vectors):
 @operation(vectors=kind_of(Vectors), unk_init=optional(kind_of(list, tuple)), lower_case_backup=flag)
 def ToVectors(data, /, vectors, unk_init=None, lower_case_backup=False):
     """Tokens as vectors. unk_init : the vector of tokens that are not there, 0 by default;  lower_case_backup : try lower case"""
+    if np.asarray(data).dtype.kind not in "US":
+        raise DataError("ToVectors: input tensor type should be string.", note=str(np.asarray(data).dtype))
     tokens = texts(data, "ToVectors")
     unknown = np.zeros(vectors.dimensions, np.float32) if unk_init is None else np.array(unk_init, np.float32)
     if len(unknown) != vectors.dimensions:

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ..common.errors import ArgumentError
+from ..common.errors import ArgumentError, ValueRangeError
 from . import draws
 from .columns import pad_end
 from .operation import (DataError, Operation, dtype_of, functions, joins, kind_of, number, operation, optional, probability,
@@ -91,7 +91,21 @@ def PadEnd(data, /, pad_shape, pad_value=None):
     return pad_end(data[tuple(slice(n) for n in shape)], shape, pad_value)
 
 
-@operation(axis=whole(-1, 0), prepend=optional(kind_of(np.ndarray)), append=optional(kind_of(np.ndarray)), many=True)
+def _one_axis(value: Any, name: str) -> int:
+    """0 or -1. raises : ArgumentError, ValueRangeError"""
+    if whole()(value, name) not in (0, -1):
+        raise ValueRangeError("only 1D concatenation supported.")
+    return value
+
+
+def _end(value: Any, name: str) -> np.ndarray:
+    """An array of one axis. raises : ArgumentError, ValueRangeError"""
+    if kind_of(np.ndarray)(value, name).ndim != 1:
+        raise ValueRangeError(f"can only {name} 1D arrays.")
+    return value
+
+
+@operation(axis=_one_axis, prepend=optional(_end), append=optional(_end), many=True)
 def Concatenate(columns, /, axis=0, prepend=None, append=None):
     """`prepend`, the columns and `append` one after the other."""
     parts = [np.asarray(part) for part in (prepend, *columns, append) if part is not None]

@@ -516,6 +516,14 @@ def check_mutated_records(path, count, seed):
     assert refused > count // 2
 
 
+def test_the_number_of_rows_in_a_schema_limits_the_rows(tmp_path):
+    path, schema = tfrecord(tmp_path / "x", range(5)), ds.Schema()
+    schema.add_column("i", "int64", [2])
+    schema.num_rows = 2
+    assert [row[0] for row in rows(ds.TFRecordDataset(path, schema, shuffle=False))] == [[0, -1], [1, -1]]
+    assert len(rows(ds.TFRecordDataset(path, schema, num_samples=4))) == 4
+
+
 def test_mutated_records_are_read_or_refused(tmp_path):
     check_mutated_records(tfrecord(tmp_path / "x"), 100, 0)
 

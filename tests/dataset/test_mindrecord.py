@@ -439,3 +439,13 @@ def _with_schema(path):
     writer = mr.FileWriter(path)
     writer.add_schema({"a": {"type": "int32"}, "rows": {"type": "int32", "shape": [-1]}})
     return writer
+
+
+def test_bytes_and_names_of_any_characters_are_saved(tmp_path):
+    rows_of = [(np.array(b"\xff\x00a"), np.array("b"))]
+    ds.GeneratorDataset(rows_of, ["a/b c", "text"]).save(str(tmp_path / "x.mindrecord"))
+    (row,) = ds.MindDataset(str(tmp_path / "x.mindrecord")).create_dict_iterator(num_epochs=1, output_numpy=True)
+    assert row["a_b_c"].tobytes() == b"\xff\x00a" and row["text"] == "b"
+    ragged = ds.GeneratorDataset([(np.zeros((1, 2)),), (np.zeros((1, 3)),)], ["x"], shuffle=False)
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        ragged.save(str(tmp_path / "y.mindrecord"))

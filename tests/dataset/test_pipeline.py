@@ -563,6 +563,40 @@ def test_sync_wait_gives_no_more_rows_than_were_allowed():
         dataset.sync_update("stop")
 
 
+def test_a_sync_wait_below_a_batch_counts_batches():
+    dataset = squares(8).sync_wait("go", num_batch=2).batch(2)
+    iterator = dataset.create_tuple_iterator(num_epochs=1)
+    next(iterator), next(iterator)
+    with pytest.raises(RuntimeError, match="4 rows have been given"):
+        next(iterator)
+    iterator = dataset.create_tuple_iterator(num_epochs=1)
+    next(iterator), next(iterator)
+    dataset.sync_update("go", num_batch=1)
+    next(iterator)
+    with pytest.raises(RuntimeError, match="was not called"):
+        next(iterator)
+
+
+def test_a_sync_wait_is_switched_off_by_hand_and_by_a_wrong_update():
+    for switch in (lambda d: d.disable_sync(), lambda d: d.sync_update("stop"), lambda d: d.sync_update("go", -1)):
+        dataset = squares().sync_wait("go")
+        try:
+            switch(dataset)
+        except RuntimeError as error:
+            assert "not found" in str(error) or "positive integer, got: -1" in str(error)
+        assert len(rows(dataset)) == 5
+    with pytest.raises(RuntimeError, match="No shuffle after sync"):
+        squares().sync_wait("go").shuffle(3)
+    with pytest.raises(ValueError, match="greater than 0"):
+        squares().sync_wait("go", num_batch=0)
+
+
+def test_a_batch_of_true_is_one_row_and_of_minus_one_is_refused_when_rows_are_asked_for():
+    assert len(rows(squares().batch(True))) == 5
+    with pytest.raises(RuntimeError, match="Batch size cannot be -1"):
+        rows(squares().batch(-1))
+
+
 # ---- settings
 
 @pytest.mark.parametrize("name, good, bad", [("seed", 3, -1), ("prefetch_size", 2, 0), ("callback_timeout", 1, 0),

@@ -590,3 +590,19 @@ def test_random_sharpness_of_pil_is_pillow_s_and_random_equalize_is_opencv_s():
     assert np.array_equal(vision.RandomSharpness((1.6, 1.6))(pil), ImageEnhance.Sharpness(pil).enhance(1.6))
     assert np.array_equal(vision.RandomEqualize(1.0)(pil), vision.Equalize()(IMAGE))
     assert np.array_equal(vision.RandomColorAdjust()(pil), pil.convert("HSV").convert("RGB"))
+
+
+def test_a_png_with_transparency_is_read_without_it(tmp_path):
+    path = str(tmp_path / "a.png")
+    Image.fromarray(np.arange(48, dtype=np.uint8).reshape(3, 4, 4)).save(path)
+    shapes = [vision.read_image(path, mode).shape for mode in (vision.ImageReadMode.UNCHANGED, vision.ImageReadMode.GRAYSCALE)]
+    assert shapes == [(3, 4, 3), (3, 4, 1)]
+
+
+def test_a_policy_may_make_several_columns_on_its_way():
+    policy = [[(transforms.Duplicate(), 1), (transforms.Concatenate(), 1)]]
+    assert vision.RandomSelectSubpolicy(policy)(np.array([1, 2])).tolist() == [1, 2, 1, 2]
+    with pytest.raises(ValueError, match="only 1D concatenation"):
+        transforms.Concatenate(2)
+    with pytest.raises(ValueError, match="can only prepend 1D"):
+        transforms.Concatenate(0, np.zeros((2, 2)))

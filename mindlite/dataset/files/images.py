@@ -549,7 +549,9 @@ def SBUDataset(dataset_dir, *, decode=False):
 
 @source("hr_image", "lr_image", usage=("train", "valid", "all"), downgrade=("bicubic", "unknown", "mild", "difficult", "wild"))
 def DIV2KDataset(dataset_dir, usage="train", downgrade="bicubic", scale=2, *, decode=False):
-    """DIV2K (Agustsson, Timofte 2017): hr_image and the smaller lr_image."""
+    """DIV2K (Agustsson, Timofte 2017): hr_image and the smaller lr_image. scale : 2, 3, 4 or 8"""
+    if scale not in (2, 3, 4, 8):
+        raise ValueRangeError("Input scale is not within the valid set of [2, 3, 4, 8].")
     directory, found = folder(dataset_dir), []
     for word in {"all": ["train", "valid"]}.get(usage, [usage]):
         low = f"DIV2K_{word}_LR_{downgrade}"

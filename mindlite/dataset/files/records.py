@@ -282,7 +282,8 @@ def _value(found: Any, column: dict | None, name: str, path: str) -> np.ndarray:
 def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equal_rows=False, compression_type=None):
     """TFRecord files of tf.train.Example.
 
-    schema       : a Schema, its file, or None: then the first record names the columns, in alphabetic order
+    schema       : a Schema, its file, or None: then the first record names the columns, in alphabetic order. Its numRows is the
+                   number of rows where num_samples is not given
     columns_list : which columns;  shard_equal_rows : shards of equally many rows, else whole files
     compression_type : None, "GZIP" or "ZLIB"
     raises       : BadFileError, a RuntimeError, for a truncated file or a wrong checksum
@@ -314,7 +315,8 @@ def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equa
                 raise BadFileError(f"{missing}. {path} has {', '.join(sorted(found))}")
         return tuple(_value(found[name], columns.get(name), name, path) for name in names)
     numbers = [number for number, _ in positions]
-    return Samples(len(positions), sample, names, files=[paths[number] for number in numbers], groups=numbers)
+    return Samples(len(positions), sample, names, files=[paths[number] for number in numbers], groups=numbers,
+                   limit=described.num_rows if described is not None else None)
 
 
 # ------------------------------------------------------------------- RandomDataset

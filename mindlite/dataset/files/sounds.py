@@ -190,7 +190,7 @@ def TedliumDataset(dataset_dir, release, usage=None, extensions=None):
     if usage not in (None, *usages):
         raise ValueRangeError(f"Input usage is not within the valid set of {list(usages)}.")
     if extensions not in (None, ".sph"):
-        raise ValueRangeError("Input extensions is not within the valid set of ['.sph'].")
+        raise BadFileError(f"Invalid file, the extension {extensions!r} is not supported.")
     parts = ["data"] if release == "release3" else ["train", "test", "dev"] if usage in (None, "all") else [usage]
     found = []
     for part in parts:

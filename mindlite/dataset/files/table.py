@@ -44,14 +44,15 @@ class Samples:
     columns : their names, where they depend on arguments
     labels  : the class of each sample, if that is known;  classes : {name: number}
     files   : the file of each sample, for errors; groups : the file number of each sample, for shuffling and sharding by file
-    arrays  : the columns, where `sample` gives the elements of arrays
+    arrays  : the columns, where `sample` gives the elements of arrays;  limit : how many rows there are where none is asked for
     """
 
     def __init__(self, count: int, sample: Callable[[int], Sequence], columns: Sequence[str] | None = None,
                  labels: Sequence[int] | np.ndarray | None = None, classes: dict | None = None,
                  files: Sequence[str] | None = None,
-                 groups: Sequence[int] | None = None, arrays: Sequence[np.ndarray] | None = None) -> None:
-        self.arrays = arrays
+                 groups: Sequence[int] | None = None, arrays: Sequence[np.ndarray] | None = None,
+                 limit: int | None = None) -> None:
+        self.arrays, self.limit = arrays, limit
         self.count, self.sample, self.columns = count, sample, columns
         self.labels = None if labels is None else np.asarray(labels)
         self.classes, self.files, self.groups = classes, files, groups
@@ -254,6 +255,7 @@ def _sampler_of(found: Samples, given: dict, text: bool) -> BuiltinSampler:
         return select_sampler(count, given["sampler"], shuffle, shards, shard)
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
         raise ArgumentError("shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.GLOBAL' or 'Shuffle.FILES'.")
+    count = count or found.limit
     groups = np.zeros(found.count, np.int64) if found.groups is None else found.groups
     files = shuffle not in (False, Shuffle.FALSE)
     by_file = shards is not None and "shard_equal_rows" in given and not given["shard_equal_rows"]

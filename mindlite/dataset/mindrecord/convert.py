@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from typing import Any, Iterator
 
 import numpy as np
@@ -64,6 +65,7 @@ FIELDS = {**dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16", "int32"),
 def save_rows(file_name: str, num_files: int, names: list[str], rows: Iterator[list]) -> None:
     """Write the rows of a pipeline, whole or not at all. raises : MindRecordError"""
     writer, schema = FileWriter(file_name, num_files), None
+    names = [re.sub(r"[^0-9A-Za-z_]", "_", name) for name in names]      # what a field may be called
     for row in rows:
         if schema is None:
             schema = {name: _field(name, value) for name, value in zip(names, row)}
@@ -77,7 +79,7 @@ def save_rows(file_name: str, num_files: int, names: list[str], rows: Iterator[l
 def _field(name: str, value: Any) -> dict:
     """The field of a schema that holds a column, whose first value this is: the first axis of an array may change."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "US" and value.ndim == 0:
-        return {"type": "string"}
+        return {"type": "bytes" if value.dtype.kind == "S" else "string"}
     kind = FIELDS.get(value.dtype.name) if isinstance(value, np.ndarray) else None
     if kind is None:
         what = f"an array of {value.dtype}, shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
@@ -87,9 +89,12 @@ def _field(name: str, value: Any) -> dict:
 
 def _of_field(name: str, value: Any, field: dict) -> Any:
     if _field(name, value) != field:
-        raise MindRecordError(f"save: column {name!r} has another type or shape in a later row: {value.dtype}, {value.shape}")
-    if field["type"] == "string":
-        return value.item().decode() if value.dtype.kind == "S" else value.item()
+        raise MindRecordError("Tensor with dynamic shape do not currently support saving. Except for the shape of dimension 0, "
+                              "the other dimension shapes must be fixed. You can reshape the Tensor to a fixed shape before "
+                              "saving.",
+                              note=f"column {name!r} has another type or shape in a later row: {value.dtype}, {value.shape}")
+    if field["type"] in ("string", "bytes"):
+        return value.item()
     if value.dtype == np.uint64 and value.size and value.max() > np.iinfo(np.int64).max:
         raise MindRecordError(f"save: column {name!r} holds {value.max()}, which int64 does not")
     array = value.astype(field["type"])

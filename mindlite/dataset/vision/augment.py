@@ -176,13 +176,15 @@ class RandomSelectSubpolicy(Operation):
                 if not isinstance(step, tuple) or len(step) != 2:
                     raise ArgumentError(f"policy[{k}][{j}] needs to be a 2-tuple of an operation and a probability")
                 if not callable(step[0]):
-                    raise ArgumentError(f"op of (op, prob) in policy[{k}][{j}] is not a transform operation")
+                    raise ArgumentError(f"op of (op, prob) in policy[{k}][{j}] is neither a c_transform op "
+                                        f"(TensorOperation) nor a callable pyfunc")
                 probability(step[1], f"prob of (op, prob) policy[{k}][{j}]")
         self.policy = policy
 
-    def __call__(self, image: Any) -> Any:
+    def __call__(self, *columns: Any) -> Any:
         numbers = draws.generator()
         for step, prob in self.policy[numbers.integers(len(self.policy))]:
             if numbers.random() <= prob:
-                image = step(image)
-        return image
+                found = step(*columns)
+                columns = found if isinstance(found, tuple) else (found,)
+        return columns if len(columns) > 1 else columns[0]

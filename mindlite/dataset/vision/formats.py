@@ -133,7 +133,7 @@ def check_file(name: Any) -> str:
     """A path to a file. raises : ArgumentError, RuntimeError if it is none or cannot be read"""
     kind_of(str)(name, "filename")
     if not os.path.isfile(name):
-        raise RuntimeError(f"Invalid file path, {name} does not exist or is not a file." if not os.path.exists(name) else
+        raise RuntimeError(f"Invalid file path, {name} does not exist." if not os.path.exists(name) else
                            f"Invalid file path, {name} is not a regular file.")
     return name
 
@@ -161,7 +161,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
         image = Image.open(check_file(filename))
         wanted = {ImageReadMode.GRAYSCALE: "L", ImageReadMode.COLOR: "RGB"}.get(mode)
         if wanted is None:
-            wanted = image.mode if image.mode in ("L", "RGB", "RGBA") else "RGB"
+            wanted = "L" if image.mode == "L" else "RGB"     # without an alpha channel, as in MindSpore
         array = np.array(image.convert(wanted))
     except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise ImageError(f"read_image: {filename} is damaged or of an unknown format: {error}") from None
