@@ -234,7 +234,6 @@ def test_what_is_above_backend_asks_a_target_and_knows_none_by_name():
 
 # Where the host is named above `backend`, and why.
 NAMES_THE_HOST = {
-    "mindlite.functional.dlpack": "kDLCPU of DLPack: memory that Python can share",
     "mindlite.functional.shard": "an argument of MindSpore's `shard`", "mindlite.nn.parallel_settings": "the same",
     "mindlite.nn.layer.embedding": "an argument of MindSpore's EmbeddingLookup",
     "mindlite.dataset.config": "an argument of MindSpore's set_video_backend",

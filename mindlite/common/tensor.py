@@ -487,6 +487,7 @@ class Parameter(Tensor):
     __slots__ = ()
     # MindSpore's settings of runs on several devices: kept, and without effect on one.
     comm_fusion, cache_enable, cache_shape, sliced, inited_param = 1, False, (), False, None
+    requires_aggr, init_mode = True, None        # the elements of a Parameter are there when it is made
     unique: Any = False                          # of a Parameter the setting, not the method of Tensor
     parallel_optimizer_comm_recompute, is_in_parallel = False, False
     is_init: Any = False                         # as `unique`; nothing depends on it here

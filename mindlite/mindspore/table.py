@@ -190,16 +190,19 @@ _REASONS["it is not built yet"] = tuple("""
 REFUSED = {name: why for why, names in _REASONS.items() for name in names}
 # members of Tensor, Parameter and Cell that are not here, and why
 MEMBERS = {name: why for why, names in {
-    "a member of the object in MindSpore's C++": """
-        IGNORE_LIST T_destination assign_value_cpp bprop_debug cell_init_args compile_cache compile_phase compiled create_time
-        delta_seed enable_backward_hook exist_names exist_objs get_func_graph_proto get_mixed_precision_type getitem_index_info
-        global_cells index index_of_parent_ offload offload_file_path parallel_parameter_merge_net_dict
-        parallel_parameter_name_list param_info parent_tensor_ phase_cache pipeline_segment remove_hook set_cast_dtype
-        set_device_address set_mixed_precision_type set_param_info setitem_index_info symbolic_shape total_instance_count
+    "MindSpore's compiler keeps it for itself": """
+        IGNORE_LIST T_destination arguments_key assign_value_cpp bprop_debug cell_init_args cell_type compile_cache compile_phase
+        compiled create_time delta_seed enable_backward_hook exist_names exist_objs get_func_graph_proto getitem_index_info
+        global_cells grad_ops_label index_of_parent_ is_default_input_init is_top_cell load param_info parent_tensor_ phase_cache
+        remove_hook set_cast_dtype set_device_address set_param_info setitem_index_info symbolic_shape total_instance_count
         virtual_flag""",
-    "it is not built yet": """
-        delete_ from_dlpack pin_memory register_parameter_forward_hook register_saved_tensors_hooks requires_grad_ set_ to_dlpack
-        to_empty triangular_solve untyped_storage"""}.items() for name in names.split()}
+    "to_float and amp say the precision": "get_mixed_precision_type mixed_precision_type set_mixed_precision_type",
+    "memory of devices is moved and freed without calls": "delete_ offload offload_file_path pin_memory",
+    "the pipeline and the ranks are described by shard, Layout and PipelineCell": """
+        parallel_parameter_merge_net_dict parallel_parameter_name_list pipeline_segment""",
+    "a Parameter says whether it is trained; other Tensors have gradients where grad is asked for them": "requires_grad_",
+    "a Tensor's numbers lie one after the other in memory of its own: x.storage, x.data": "set_ untyped_storage",
+    "it is not built yet": "register_parameter_forward_hook register_saved_tensors_hooks"}.items() for name in names.split()}
 _REWRITE = {name: f"mindlite.rewrite:{name}" for name in ("Node", "NodeType", "ScopedValue", "SymbolTree", "ValueType")}
 _KEPT = {name: f"mindlite.functional.kept_settings:{name}" for name in (
     "set_algo_parameters", "get_algo_parameters", "reset_algo_parameters")}
@@ -243,10 +246,10 @@ MODULES = {
     **{name: (("mindlite.debug.profiler",), {}) for name in ("profiler", "profiler.profiler", "profiler.schedule")},
     "runtime": (("mindlite.functional.runtime",), {}),
     "hal": (("mindlite.functional.runtime",), {}),
-    "utils": (("mindlite.functional.dlpack",), {name: f"mindlite.communication.execution_order:{name}" for name in (
+    "utils": (("mindlite.ops.dlpack",), {name: f"mindlite.communication.execution_order:{name}" for name in (
         "comm_exec_order_check", "runtime_execution_order_check")}),
     "utils.runtime_execution_order_check": (("mindlite.communication.execution_order",), {}),
-    "utils.dlpack": (("mindlite.functional.dlpack",), {}),
+    "utils.dlpack": (("mindlite.ops.dlpack",), {}),
     "common.file_system": ((), {"FileSystem": "mindlite.train.serialization:FileSystem", **{
         name: _TRAINING + name for name in ("_register_basic_file_system", "_register_mindio_file_system")}}),
     "device_context": ((), {}),

@@ -268,8 +268,7 @@ def einsum(equation, *operands):
 @_public
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """(X with A X = b for a triangular A, A); transpose : A^T X = b; unitriangular : A's diagonal counts as ones."""
-    solution = ops.solve_triangular(A, b, trans=int(transpose), lower=not upper, unit_diagonal=unitriangular)
-    return solution, A
+    return METHODS["triangular_solve"](b, A, upper, transpose, unitriangular)
 
 
 @_public

@@ -19,11 +19,15 @@ import weakref
 from collections import OrderedDict
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+import numpy as np
+
 from ..common import dtype as dt
 from ..common.annotations import Function
 from ..common.config import GRAPH_MODE, config
+from ..common.device import device as device_named
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, GradientError, HookError, MissingAttributeError, user_location
+from ..common.storage import moved
 from ..common.tensor import Tensor
 from ..functional.autocast import WithPolicy
 from ..functional.cell import compiled_cell, run_as_graph
@@ -123,6 +127,23 @@ class Cell(States, ParallelSettings):
         A Cell with a `bprop` is not run again. The arguments are MindSpore's, for parallel runs.
         """
         self.__dict__["_recompute"] = not hasattr(type(self), "bprop")
+
+    @property
+    def has_bprop(self) -> bool:
+        """True where the class has a `bprop` of its own, which makes the gradient."""
+        return hasattr(type(self), "bprop")
+
+    def to_empty(self: This, *, device: str | None = None, recurse: bool = True) -> This:
+        """Give every Parameter and Buffer memory of its own, whose numbers mean nothing until they are set; returns self.
+
+        device  : the device of the memory, None for that on which each lies now
+        recurse : bool; False: those of this Cell only
+        raises  : DeviceError for a device that is not here
+        """
+        wanted = None if device is None else device_named(device, "to_empty")
+        for x in (*self.get_parameters(expand=recurse), *self.buffers(recurse)):
+            x.elements = moved(np.empty(x.shape, x.dtype.numpy), wanted or x.device_of)
+        return self
 
     def get_scope(self) -> str | None:
         """What MindSpore puts before the names of this Cell's operators: "recompute_" where it is run again, or None."""

@@ -5,7 +5,7 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from . import evaluate, later, methods
+from . import dlpack, evaluate, later, methods
 from .activation import (celu, gelu, gelu_erf, gelu_tanh, glu, hardsigmoid, hardswish, hardtanh, log_softmax,
                          logsigmoid, mish, prelu, relu, relu6, selu, silu, softmax, softmin, softshrink, softsign,
                          swish, tanhshrink, threshold)

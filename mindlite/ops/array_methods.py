@@ -126,6 +126,28 @@ def _select_slice(self, axis, index):
     return self[(slice(None),) * normal_axis("select", axis, self.ndim) + (index,)]
 
 
+def _index(self, indices):
+    """self[indices], by a tuple of Tensors, one for each of the first axes: integers, which are broadcast together, or masks.
+
+    raises : ArgumentError for what is no tuple or list, IndexRangeError for an index outside or more indices than axes
+    """
+    if not isinstance(indices, (tuple, list)):
+        raise ArgumentError(f"index: a tuple of Tensors is wanted, not {type(indices).__name__}")
+    return getitem(self, tuple(indices))
+
+
+def _triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    """(X with A X = self, A) for a triangular matrix A.
+
+    A             : float or complex Tensor [.., n, n];     self : [.., n, k]
+    upper         : bool; True: the upper triangle of A is read, False: the lower one
+    transpose     : bool; True: A^T X = self
+    unitriangular : bool; True: the diagonal of A counts as ones
+    raises        : ShapeError for sizes that do not fit; when run: ValueRangeError for a zero on the diagonal
+    """
+    return decomposition.solve_triangular(A, self, trans=int(transpose), lower=not upper, unit_diagonal=unitriangular), A
+
+
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """`input` with `src` in the place of the slice `index` of `axis`.
 
@@ -228,7 +250,7 @@ for _name, _function in {
     "roll": structure.roll, "flip": structure.flip, "fliplr": structure.fliplr, "flipud": structure.flipud,
     "broadcast_to": broadcast_to, "narrow": structure.narrow, "unflatten": structure.unflatten,
     "gather": _gather, "gather_elements": lookup.gather_elements, "gather_nd": indexing.gather_nd,
-    "index_select": lookup.index_select, "index_add": _index_add, "select": _select,
+    "index_select": lookup.index_select, "index": _index, "triangular_solve": _triangular_solve, "index_add": _index_add, "select": _select,
     "select_scatter": select_scatter, "slice_scatter": slice_scatter,
     "take": _take, "scatter_add": _scatter_add,
     "tensor_scatter_update": lookup.tensor_scatter_update, "matmul": linalg.matmul, "bmm": linalg.bmm, "mm": linalg.mm,

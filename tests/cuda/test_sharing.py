@@ -8,7 +8,7 @@ from gpus import counted, runs_here, simulated_gpus
 import mindlite as ms
 from mindlite import Tensor
 from mindlite.common.errors import ArgumentError, DeviceError, DTypeError
-from mindlite.functional.dlpack import from_dlpack, to_dlpack
+from mindlite.ops.dlpack import from_dlpack, to_dlpack
 
 pytestmark = runs_here
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

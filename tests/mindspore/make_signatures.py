@@ -1,4 +1,5 @@
-"""Writes signatures.json: what `inspect` says of MindSpore's public names. Run it with an interpreter that has MindSpore 2.10.
+"""Writes signatures.json: what `inspect` says of MindSpore's public names, and members.json: what `dir` says of a Cell, a
+Parameter and a Tensor. Run it with an interpreter that has MindSpore 2.10.
 
     python tests/mindspore/make_signatures.py DIRECTORY       of lists with one name a line after its count, <namespace>.txt
 
@@ -46,6 +47,14 @@ def home(root, namespace):
     return importlib.import_module(f"{root}.{namespace}".rstrip("."))
 
 
+def members():
+    """{class: the public names of an object of it}."""
+    mindspore = importlib.import_module("mindspore")
+    objects = {"Cell": mindspore.nn.Cell(), "Parameter": mindspore.Parameter(mindspore.Tensor([1.0]), name="p"),
+               "Tensor": mindspore.Tensor([1.0])}
+    return {name: [member for member in dir(one) if not member.startswith("_")] for name, one in objects.items()}
+
+
 def main(lists):
     found = {}
     for path in sorted(pathlib.Path(lists).glob("*.txt")):
@@ -54,6 +63,7 @@ def main(lists):
         found[namespace] = {name: signature(getattr(place, name)) for name in names if hasattr(place, name)}
     lines = [f" {json.dumps(name)}: {{\n" + ",\n".join(f"  {json.dumps(n)}: {json.dumps(s)}" for n, s in names.items()) + "\n }"
              for name, names in found.items()]
+    (HERE / "members.json").write_text(json.dumps(members(), indent=1) + "\n")
     (HERE / "signatures.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

@@ -1,6 +1,6 @@
 """Every call that MindSpore's signature allows means the same here: parameters, their places and defaults, of every public name.
 
-signatures.json is what `inspect` says of MindSpore 2.10 (make_signatures.py). A name may take more than MindSpore's. What differs
+signatures.json is what `inspect` says of MindSpore 2.10, members.json what `dir` says of its objects (make_signatures.py). A name may take more than MindSpore's. What differs
 stands in DIFFERENT with its reason, what is not there in missing.json. `python test_signatures.py` in this directory writes
 missing.json anew and prints what differs.
 """
@@ -20,6 +20,8 @@ from mindlite.ops.methods import SYNONYMS
 INSTANCES = {"Tensor": Tensor([1.0]), "Parameter": Parameter(Tensor([1.0]), name="p"), "Cell": nn.ReLU()}
 HERE = pathlib.Path(__file__).parent
 EXPECTED = json.loads((HERE / "signatures.json").read_text())
+for _name, _members in json.loads((HERE / "members.json").read_text()).items():       # what `dir` says of an instance
+    EXPECTED[_name] = {**dict.fromkeys(_members), **EXPECTED[_name]}
 MISSING = json.loads((HERE / "missing.json").read_text())
 HIDDEN = [["args", "*", None], ["kwargs", "**", None]]
 ENUM = [["value", "", None], *[[name, "key" * (name != "names"), "1" if name == "start" else "none"]
@@ -166,6 +168,13 @@ def test_every_call_that_mindspore_allows_means_the_same(namespace):
 @pytest.mark.parametrize("namespace", EXPECTED)
 def test_no_other_name_is_missing_than_those_of_the_table(namespace):
     assert not set(absent(namespace)) - set(MISSING.get(namespace, ()))
+
+
+def test_the_table_names_no_member_that_is_here():
+    lacking = {name for namespace in INSTANCES for name in MISSING[namespace]}
+    assert set(MEMBERS_REFUSED) == lacking
+    for namespace in INSTANCES:
+        assert set(absent(namespace)) == set(MISSING[namespace]), namespace
 
 
 def test_every_name_that_is_missing_has_its_reason_which_the_error_for_it_says():

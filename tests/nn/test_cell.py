@@ -463,3 +463,27 @@ def test_a_misspelt_attribute_is_answered_with_the_closest_one(run):
     with pytest.raises(MissingAttributeError, match="no attribute 'haed'") as raised:
         run(Misspelt(), ones(1, 2))
     assert raised.value.hint == "did you mean 'head'?" and "test_cell.py" in str(raised.value)
+
+
+def test_to_empty_gives_parameters_and_buffers_new_memory_of_their_shapes_and_dtypes():
+    net = nn.SequentialCell(nn.Dense(2, 3), nn.BatchNorm1d(3))
+    before = {name: (param, param.asnumpy()) for name, param in net.parameters_dict().items()}
+    assert net.to_empty() is net and list(net.parameters_dict()) == list(before)
+    for name, param in net.parameters_dict().items():
+        old, array = before[name]
+        assert param is old and param.shape == array.shape and not np.shares_memory(param.asnumpy(), array)
+        param.set_data(Tensor(np.ones(param.shape, np.float32)))
+    x = Tensor(np.ones((4, 2), np.float32))
+    np.testing.assert_allclose(net(x).asnumpy(), ms.jit(net, fullgraph=True)(x).asnumpy(), rtol=1e-6)
+    with pytest.raises(ValueError, match="meta"):
+        net.to_empty(device="meta")
+
+
+def test_a_cell_knows_whether_it_has_a_bprop():
+    class Doubled(nn.Cell):
+        def construct(self, x):
+            return x
+
+        def bprop(self, x, out, dout):
+            return (dout * 2,)
+    assert Doubled().has_bprop and not nn.ReLU().has_bprop

@@ -239,3 +239,28 @@ def test_a_mask_of_another_shape_is_an_index_and_a_value_error():
             x[mask]
         with pytest.raises(kind, match="a mask has the shape of the axes that it selects from"):
             x[mask] = 1.0
+
+
+def test_a_tensor_gives_and_takes_a_capsule_of_its_memory():
+    x = Tensor(X.copy())
+    y = Tensor.from_dlpack(x.to_dlpack())
+    assert np.shares_memory(x.asnumpy(), y.asnumpy())
+    np.testing.assert_array_equal(y.asnumpy(), X)
+
+
+def test_index_reads_by_a_tuple_of_tensors():
+    rows, columns = np.array([1, 0, 1]), np.array([2, 2, 0])
+    np.testing.assert_array_equal(both(lambda x, i, j: x.index((i, j)), Tensor(X), Tensor(rows), Tensor(columns)).asnumpy(),
+                                  X[rows, columns])
+    with pytest.raises(ArgumentError, match="index: a tuple of Tensors is wanted, not Tensor"):
+        Tensor(X).index(Tensor([0]))
+
+
+@pytest.mark.parametrize("upper, transpose, unit", [(True, False, False), (False, True, False), (True, False, True)])
+def test_triangular_solve_reads_one_triangle(upper, transpose, unit):
+    a, b = np.array([[2.0, 1.0], [5.0, 3.0]]), np.array([[1.0], [4.0]])
+    triangle = np.triu(a) if upper else np.tril(a)
+    np.fill_diagonal(triangle, 1.0 if unit else triangle.diagonal())
+    x, same = Tensor(b).triangular_solve(Tensor(a), upper, transpose, unit)
+    np.testing.assert_allclose(x.asnumpy(), np.linalg.solve(triangle.T if transpose else triangle, b))
+    np.testing.assert_array_equal(same.asnumpy(), a)

@@ -66,3 +66,7 @@ def from_dlpack(dlpack: Any) -> Tensor:
         return Tensor.of_elements(memory.of_cuda_array_interface(dlpack, config.device_id))
     raise ArgumentError("from_dlpack: a capsule of DLPack, or an object with __dlpack__, is wanted, "
                         f"not {type(dlpack).__name__}")
+
+
+setattr(Tensor, "to_dlpack", to_dlpack)
+setattr(Tensor, "from_dlpack", staticmethod(from_dlpack))
