@@ -1,8 +1,8 @@
 """Every call that MindSpore's signature allows means the same here: parameters, their places and defaults, of every public name.
 
-signatures.json is what `inspect` says of MindSpore 2.10, members.json what `dir` says of its objects (make_signatures.py). A name may take more than MindSpore's. What differs
-stands in DIFFERENT with its reason, what is not there in missing.json. `python test_signatures.py` in this directory writes
-missing.json anew and prints what differs.
+signatures.json is what `inspect` says of MindSpore 2.10, members.json what `dir` says of its objects (make_signatures.py). A name
+may take more than MindSpore's. What differs stands in DIFFERENT with its reason, what is not there in missing.json. `python
+test_signatures.py` in this directory writes missing.json anew and prints what differs.
 """
 import json
 import pathlib
