@@ -15,11 +15,12 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, DTypeError, ShapeError
 from . import arithmetic
 from .arithmetic import floor_divide, remainder
-from .basic import broadcast_to, cast, reduce_sum, reshape
-from .creation import arange, zeros
+from .axes import broadcast_shapes
+from .basic import cast, reshape
+from .creation import ones, zeros
 from .define import as_operand, cast_to, dtype_of
 from .lookup import gather, scatter_nd
-from .logic import less, less_equal
+from .scan import cumsum
 from .scatter import tensor_scatter_add
 from .sort import argsort, unique
 from .structure import concat, expand_dims, stack
@@ -66,6 +67,13 @@ class _Values:
         return tuple(self)
 
 
+def _up_to(places, count):
+    """int[count] : how many of `places`, int[n] in [0, count), are at each number or below. Linear in n and count."""
+    dtype = dtype_of(places)
+    marks = tensor_scatter_add(zeros((count,), dtype), reshape(places, shape=(-1, 1)), ones(places.shape, dtype))
+    return cast_to(cumsum(marks, 0), dtype)
+
+
 class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
     """A sparse tensor by coordinates.
 
@@ -98,8 +106,7 @@ class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
             raise ShapeError("to_csr: a matrix is wanted", note=f"shape: {list(self.shape)}")
         rows, columns = self.indices[:, 0], self.indices[:, 1]
         order = argsort(cast(rows, dtype=dt.int64) * self.shape[1] + columns)
-        bounds = reshape(arange(self.shape[0] + 1), shape=(-1, 1))
-        indptr = reduce_sum(cast(less(rows, bounds), dtype=dtype_of(rows)), axis=(1,), keepdims=False)
+        indptr = _up_to(rows + 1, self.shape[0] + 1)
         return CSRTensor(indptr, gather(columns, order, 0), gather(self.values, order, 0), self.shape)
 
     def coalesce(self):
@@ -145,9 +152,8 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
 
     def rows(self):
         """The row of each value: how many rows end at its place or before."""
-        ends = reshape(self.indptr[1:], shape=(1, -1))
-        places = reshape(arange(self.values.shape[0]), shape=(-1, 1))
-        return reduce_sum(cast(less_equal(ends, places), dtype=dtype_of(self.indices)), axis=(1,), keepdims=False)
+        count = self.values.shape[0]
+        return cast_to(_up_to(self.indptr[1:], count + 1)[:count], dtype_of(self.indices))
 
     def to_coo(self):
         """The matrix by coordinates. raises : ShapeError for more than two axes"""
@@ -185,7 +191,8 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         """The sum of each row, [rows, 1, ..]. axis: 1 or -1. raises : ArgumentError for another axis"""
         if axis not in (1, 1 - len(self.shape)):
             raise ArgumentError(f"csr_reduce_sum: axis is 1, not {axis}")
-        return reduce_sum(self.to_dense(), axis=(1,), keepdims=True)
+        added = scatter_nd(reshape(self.rows(), shape=(-1, 1)), self.values, (self.shape[0], *self.shape[2:]))
+        return expand_dims(added, 1)
 
     def mv(self, vector):
         """self @ vector for a vector as a column, [columns, 1]; gives [rows, 1]."""
@@ -204,9 +211,15 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         _no_sparse(name, other)
         if isinstance(other, (int, float)):
             return other
-        flat = self.rows() * self.shape[1] + self.indices
-        whole = broadcast_to(as_operand(other), shape=self.shape)
-        return gather(reshape(whole, shape=(self.shape[0] * self.shape[1], *self.shape[2:])), flat, 0)
+        other = as_operand(other)
+        if broadcast_shapes(name, tuple(other.shape), self.shape) != self.shape:
+            raise ShapeError(f"{name}: the Tensor does not broadcast to the matrix",
+                             note=f"{list(other.shape)} and {list(self.shape)}")
+        other = reshape(other, shape=(1,) * (len(self.shape) - other.ndim) + tuple(other.shape))
+        height, width = other.shape[:2]
+        rows = self.rows() * width if height == self.shape[0] else self.indices * 0
+        flat = rows + self.indices if width == self.shape[1] else rows
+        return gather(reshape(other, shape=(height * width, *other.shape[2:])), flat, 0)
 
 
 class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):

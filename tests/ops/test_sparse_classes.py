@@ -1,9 +1,12 @@
 """Sparse tensors by coordinates as classes that take their parts: against dense arithmetic by NumPy, in both modes."""
 import numpy as np
 import pytest
+from scipy import sparse as scipy_sparse
 
 import mindlite
 import mindlite.mindspore as ms
+from mindlite import Tensor
+from mindlite.common.errors import ShapeError
 from mindlite.mindspore.ops.operations import array_ops, sparse_ops as S
 
 INDICES = ms.Tensor([[0, 1], [1, 0], [2, 3]], ms.int64)
@@ -86,3 +89,31 @@ def test_shapes_begin_one_after_the_other_along_the_axis():
     shapes = tuple(ms.Tensor(x, ms.int32) for x in ([1, 2, 3], [1, 5, 3], [1, 4, 3]))
     got = in_both_modes(lambda axis: array_ops.ConcatOffsetV1()(axis, shapes), ms.Tensor(-2, ms.int32))
     assert np.stack(got).tolist() == [[0, 0, 0], [0, 2, 0], [0, 7, 0]]
+
+
+@pytest.mark.parametrize("way", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_a_matrix_of_many_rows_takes_the_memory_of_its_values(way):
+    rows, columns, count = 120_000, 90_000, 150_000            # a value for each pair of row and value would be 18e9 of them
+    rng = np.random.default_rng(0)
+    whole = scipy_sparse.csr_matrix((rng.random(count), (rng.integers(0, rows, count), rng.integers(0, columns, count))),
+                                    shape=(rows, columns))
+    whole.sort_indices()
+    parts = [Tensor(whole.indptr.astype(np.int32)), Tensor(whole.indices.astype(np.int32)), Tensor(whole.data)]
+    vector, scale = rng.random((columns, 1)), rng.random((rows, 1)) + 1
+
+    def products(indptr, indices, values, vector, scale):
+        matrix = ms.CSRTensor(indptr, indices, values, (rows, columns))
+        back = matrix.to_coo().to_csr()
+        scaled = (matrix * scale).values, (matrix / scale.T[:, :1]).values
+        return matrix.mv(vector), matrix.sum(1), back.indptr, back.indices, *scaled
+    made = [x.asnumpy() for x in way(products)(*parts, Tensor(vector), Tensor(scale))]
+    scaled = whole.multiply(scale).tocsr().data, whole.data / scale[0, 0]
+    wanted = [whole @ vector, whole.sum(1), whole.indptr, whole.indices, *scaled]
+    for got, expected in zip(made, wanted):
+        np.testing.assert_allclose(got, np.asarray(expected), rtol=1e-9)
+
+
+def test_a_factor_that_does_not_broadcast_to_the_matrix_is_refused():
+    matrix = ms.CSRTensor(Tensor([0, 1, 2]), Tensor([0, 2]), Tensor([1.0, 2.0]), (2, 3))
+    with pytest.raises(ShapeError, match=r"CSRTensor \* other"):
+        matrix * Tensor(np.ones((4, 2, 3), np.float32))
