@@ -11,6 +11,7 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..nn import Cell
+from ..nn.optim.optimizer import check_gradients
 
 __all__ = ["Adam", "AdamW", "FusedAdamW", "SGD"]
 
@@ -76,12 +77,7 @@ class Optimizer(Cell):
         return made
 
     def construct(self, gradients):
-        if not isinstance(gradients, (tuple, list)):
-            raise ArgumentError(f"{type(self).__name__}: a tuple of gradients is wanted, one for each parameter, not "
-                                f"{type(gradients).__name__}", hint="optimizer((gradient,)) for one parameter")
-        if len(gradients) != len(self.parameters):
-            raise ArgumentError(f"{type(self).__name__}: {len(self.parameters)} gradients are wanted, "
-                                f"{len(gradients)} were given")
+        check_gradients(type(self).__name__, self.parameters, gradients)
         step = ops.assign_add(self.step, 1)
         for i in range(len(self.parameters)):
             number = self._group_of[i]

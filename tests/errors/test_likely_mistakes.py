@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Parameter, Tensor, nn, ops
+from mindlite import Parameter, Tensor, mint, nn, ops
 from mindlite.common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
-from mindlite.nn import registry
+from mindlite.nn import experimental, registry
 from mindlite.ops import define
 
 LOGITS = Tensor(np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32))
@@ -133,3 +133,23 @@ def test_a_tensor_of_chances_is_looked_at(run):
     assert draw(Tensor([0.0, 1.0])).tolist() == [0, 1]
     with pytest.raises(ValueRangeError, match="hold (2.0, which is|a number) outside"):
         draw(Tensor([0.0, 2.0]))
+
+
+@pytest.mark.parametrize("make", [lambda p: nn.SGD(p, 0.1), lambda p: nn.Adam(p, 0.1), lambda p: mint.optim.AdamW(p, 0.1),
+                                  lambda p: experimental.Adam(p, 0.1)], ids=["SGD", "Adam", "mint", "experimental"])
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "jit"])
+def test_a_gradient_has_the_shape_of_its_parameter(make, run):
+    """One of [4] would be broadcast to weights [3, 4] and change all of their rows alike."""
+    net = nn.Dense(4, 3)
+    optimizer, before = make(net.trainable_params()), net.weight.asnumpy().copy()
+    weight, bias = Tensor(np.ones((3, 4), np.float32)), Tensor(np.ones(3, np.float32))
+    for wrong, error, text in [((Tensor(np.ones(4, np.float32)), bias), ShapeError, "the gradient of weight has another shape"),
+                               ((bias, weight), ShapeError, "the gradient of weight has another shape"),
+                               ((weight,), ArgumentError, "2 gradients are wanted, 1 were given")]:
+        with pytest.raises(error, match=text):
+            run(lambda *gradients: optimizer(gradients))(*wrong)
+    np.testing.assert_array_equal(net.weight.asnumpy(), before)
+    run(lambda *gradients: optimizer(gradients))(weight, bias)
+    assert (net.weight.asnumpy() != before).all()
+    with pytest.raises(ArgumentError, match="the gradient of bias is None"):
+        optimizer((weight, None))

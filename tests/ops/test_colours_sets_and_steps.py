@@ -1,5 +1,6 @@
 """Operators as classes: colours, sizes and boxes of pictures, sets and sequences, random numbers, LSTM, steps for some rows."""
 import colorsys
+import inspect
 import itertools
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 
 import mindlite
 from mindlite import Parameter, Tensor, jit, ops
+from mindlite.common.errors import ShapeError
 from mindlite.ops import operations as P
+from mindlite.ops.operations.define import OPERATIONS
+from mindlite.ops.operations.optimiser_ops import SETTINGS
 
 DRAW = np.random.default_rng(3)
 
@@ -468,3 +472,22 @@ def test_each_channel_is_convolved_with_a_kernel_of_its_own(run):
         run(P.DepthwiseConv2dNative(2, 2), x, weight)
     with pytest.raises(TypeError, match="DepthwiseConv2dNative: x is a tensor"):
         run(P.DepthwiseConv2dNative(1, 2), 5.0, weight)
+
+
+STEPS = {name: made.function for name, made in OPERATIONS.items()
+         if made.function.__module__.startswith("mindlite.ops.operations") and hasattr(made.function, "__wrapped__")}
+
+
+@pytest.mark.parametrize("name", sorted(STEPS))
+def test_a_step_refuses_gradients_and_states_of_another_shape(name):
+    """They would be broadcast, and change all rows alike."""
+    operands = [p.name for p in inspect.signature(STEPS[name]).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    variable, *states = [operand for operand in operands if operand not in SETTINGS]
+    for wrong in states:
+        given = [Tensor(0.5) if operand in SETTINGS else floats(4) if operand == wrong else floats(3, 4) for operand in operands]
+        stored = given[operands.index(variable)] = Parameter(floats(3, 4), name="variable")
+        before = stored.asnumpy().copy()
+        with pytest.raises(ShapeError, match=f"{name}: {wrong} has another shape than {variable}"):
+            OPERATIONS[name](**dict(epsilon=1e-6) if name == "ApplyAdagradV2" else {})(*given)
+        np.testing.assert_array_equal(stored.asnumpy(), before)
+    assert states

@@ -15,6 +15,7 @@ from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.tensor import Parameter, ParameterTuple, Tensor
 from ..cell import Cell
+from ..optim.optimizer import check_gradients
 
 
 class Optimizer(Cell):
@@ -100,9 +101,7 @@ class Optimizer(Cell):
         return [group["lr"] for group in self.param_groups]
 
     def construct(self, gradients: tuple[Tensor, ...]) -> Any:                  # parsed in graph mode
-        if len(gradients) != len(self.parameters):
-            raise ArgumentError(f"{type(self).__name__}: {len(self.parameters)} gradients are wanted, "
-                                f"{len(gradients)} were given")
+        check_gradients(type(self).__name__, self.parameters, gradients)
         step = ops.cast(ops.assign_add(self.step_t, 1), dtype=dt.float32)
         number = 0
         for group in self.param_groups:

@@ -20,6 +20,7 @@ from ..resize import resize
 from ..structure import swapaxes
 from ..windows import padding_of, pair
 from .define import operation, table
+from .optimiser_ops import whole_step
 from .writing import written
 
 
@@ -287,6 +288,7 @@ def ApplyAdagrad(variable, accumulation, lr, gradient, *, update_slots=True):
 
 
 @operation
+@whole_step
 def ApplyGradientDescent(variable, alpha, delta):
     """variable -= alpha delta; returns the variable."""
     return written(variable, variable - alpha * delta)

@@ -2,6 +2,9 @@
 
 With a gradient of some rows (Sparse.., FusedSparse..) the step is made for these rows only, or as with zeros in the others.
 """
+import functools
+import inspect
+
 from ...common.errors import DTypeError, ShapeError
 from .. import abs, adam_update, exp, expand_dims, gather, maximum, ones_like, pow, sign, sqrt, where, zeros_like
 from ..define import as_operand, check_tensors, dtype_of
@@ -10,12 +13,36 @@ from .define import operation
 from .writing import written
 
 
+# operands of steps that are no states: numbers, or Tensors of one element
+SETTINGS = frozenset("""lr learning_rate l1 l2 alpha rho epsilon decay momentum lr_power beta beta1 beta2 beta1_power beta2_power
+                     logbase sign_decay global_step weight_decay loss_scale""".split())
+
+
+def whole_step(function):
+    """A decorator of one step for all elements: states and gradient have the shape of the variable, the first that is no setting.
+
+    raises : ShapeError for another one, which would be broadcast
+    """
+    names = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+    @functools.wraps(function)
+    def call(*args, **attrs):
+        (variable, stored), *others = [pair for pair in zip(names, args) if pair[0] not in SETTINGS]
+        for name, operand in others:
+            if tuple(as_operand(operand).shape) != tuple(stored.shape):
+                raise ShapeError(f"{function.__name__}: {name} has another shape than {variable}",
+                                 note=f"{variable}: {list(stored.shape)}, {name}: {list(as_operand(operand).shape)}")
+        return function(*args, **attrs)
+    return call
+
+
 def stepped(*pairs):
     """Write each value into its variable; returns what they hold then."""
     return tuple(written(variable, value) for variable, value in pairs)
 
 
 @operation
+@whole_step
 def ApplyAdagradV2(variable, accumulation, lr, gradient, *, epsilon, update_slots=True):
     """accumulation += gradient^2; variable -= lr gradient / (sqrt(accumulation) + epsilon); returns both."""
     total = accumulation + gradient * gradient if update_slots else accumulation
@@ -23,6 +50,7 @@ def ApplyAdagradV2(variable, accumulation, lr, gradient, *, epsilon, update_slot
 
 
 @operation
+@whole_step
 def ApplyAdamWithAmsgrad(variable, m, v, vhat, beta1_power, beta2_power, lr, gradient,
                          *, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False):
     """One step of AMSGrad (Reddi et al. 2018); returns (variable, m, v, vhat)."""
@@ -41,6 +69,7 @@ def _proximal(value, rate, l1, l2):
 
 
 @operation
+@whole_step
 def ApplyProximalAdagrad(variable, accumulation, lr, l1, l2, gradient, *, use_locking=False):
     """One step of Adagrad with the proximal operator of l1 |x| + l2 x^2 / 2 (Duchi et al. 2011); returns both."""
     total = accumulation + gradient * gradient
@@ -49,12 +78,14 @@ def ApplyProximalAdagrad(variable, accumulation, lr, l1, l2, gradient, *, use_lo
 
 
 @operation
+@whole_step
 def ApplyProximalGradientDescent(variable, alpha, l1, l2, delta):
     """One step of gradient descent with the proximal operator; returns the variable."""
     return stepped((variable, _proximal(variable - alpha * delta, alpha, l1, l2)))[0]
 
 
 @operation
+@whole_step
 def ApplyAdaMax(variable, m, v, beta1_power, lr, beta1, beta2, epsilon, gradient):
     """One step of AdaMax (Kingma & Ba 2015); returns (variable, m, v)."""
     new_m, new_v = m * beta1 + gradient * (1 - beta1), maximum(v * beta2, abs(gradient))
@@ -62,6 +93,7 @@ def ApplyAdaMax(variable, m, v, beta1_power, lr, beta1, beta2, epsilon, gradient
 
 
 @operation
+@whole_step
 def ApplyAdadelta(variable, accumulation, update, lr, rho, epsilon, gradient):
     """One step of Adadelta (Zeiler 2012); returns (variable, accumulation, update)."""
     total = accumulation * rho + gradient * gradient * (1 - rho)
@@ -71,6 +103,7 @@ def ApplyAdadelta(variable, accumulation, update, lr, rho, epsilon, gradient):
 
 
 @operation
+@whole_step
 def ApplyRMSProp(variable, mean_square, moment, lr, gradient, decay, momentum, epsilon, *, use_locking=False):
     """One step of RMSProp; returns the variable."""
     square_mean = mean_square * decay + gradient * gradient * (1 - decay)
@@ -79,6 +112,7 @@ def ApplyRMSProp(variable, mean_square, moment, lr, gradient, decay, momentum, e
 
 
 @operation
+@whole_step
 def ApplyAddSign(variable, m, lr, alpha, sign_decay, beta, gradient):
     """One step of AddSign (Bello et al. 2017); returns (variable, m)."""
     new = m * beta + gradient * (1 - beta)
@@ -86,6 +120,7 @@ def ApplyAddSign(variable, m, lr, alpha, sign_decay, beta, gradient):
 
 
 @operation
+@whole_step
 def ApplyPowerSign(variable, m, lr, logbase, sign_decay, beta, gradient):
     """One step of PowerSign (Bello et al. 2017); returns (variable, m)."""
     new = m * beta + gradient * (1 - beta)
@@ -104,6 +139,7 @@ def _followed(variable, accumulation, linear, gradient, lr, l1, l2, lr_power):
 
 
 @operation
+@whole_step
 def ApplyFtrl(variable, accumulation, linear, gradient, lr, l1, l2, lr_power, *, use_locking=False):
     """One step of FTRL-proximal; returns the variable."""
     new = _followed(variable, accumulation, linear, gradient, lr, l1, l2, lr_power)
@@ -186,6 +222,7 @@ def FusedSparseAdam(variable, m, v, beta1_power, beta2_power, lr, beta1, beta2, 
 
 
 @operation
+@whole_step
 def SGD(parameters, gradient, learning_rate, accum, momentum, stat, *, dampening=0.0, weight_decay=0.0, nesterov=False):
     """One step of stochastic gradient descent with momentum; returns the parameters.
 
@@ -198,6 +235,7 @@ def SGD(parameters, gradient, learning_rate, accum, momentum, stat, *, dampening
 
 
 @operation
+@whole_step
 def AdamWeightDecay(variable, m, v, lr, beta1, beta2, epsilon, decay, gradient, *, use_locking=False):
     """One step of Adam without bias correction, the variable itself shrunk by lr * decay; returns (variable, m, v).
 
@@ -209,6 +247,7 @@ def AdamWeightDecay(variable, m, v, lr, beta1, beta2, epsilon, decay, gradient, 
 
 
 @operation
+@whole_step
 def ApplyAdamWithAmsgradV2(variable, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, *,
                            use_locking=False):
     """One step of AMSGrad (Reddi et al. 2018); returns (variable, m, v, vhat)."""
@@ -219,6 +258,7 @@ def ApplyAdamWithAmsgradV2(variable, m, v, vhat, beta1_power, beta2_power, lr, b
 
 
 @operation
+@whole_step
 def ApplyCenteredRMSProp(variable, mean_gradient, mean_square, moment, gradient, learning_rate, decay, momentum, epsilon, *,
                          use_locking=False):
     """One step of RMSProp by the variance of gradients (Graves 2013, section 4.2); returns the variable."""
@@ -229,6 +269,7 @@ def ApplyCenteredRMSProp(variable, mean_gradient, mean_square, moment, gradient,
 
 
 @operation
+@whole_step
 def ApplyAdagradDA(variable, gradient_accumulator, gradient_squared_accumulator, gradient, lr, l1, l2, global_step, *,
                    use_locking=False):
     """One step of Adagrad by dual averaging (Duchi et al. 2011); returns the variable."""
@@ -271,6 +312,7 @@ def SparseApplyRMSProp(variable, mean_square, moment, lr, gradient, indices, *, 
 
 
 @operation
+@whole_step
 def FusedWeightScaleApplyMomentum(weight_decay, loss_scale, variable, accumulation, learning_rate, gradient, momentum):
     """One step of momentum with the gradient times loss_scale and weight_decay times the variable added; returns the variable."""
     total = accumulation * momentum + gradient * loss_scale + variable * weight_decay
@@ -278,6 +320,7 @@ def FusedWeightScaleApplyMomentum(weight_decay, loss_scale, variable, accumulati
 
 
 @operation
+@whole_step
 def ApplyKerasMomentum(variable, accumulation, lr, gradient, momentum, *, use_locking=False, use_nesterov=False):
     """accumulation = momentum accumulation - lr gradient; variable += accumulation, or by Nesterov; returns both."""
     total = accumulation * momentum - lr * gradient
