@@ -4,6 +4,7 @@
     s, w = while_loop(s, w; c, (.., w))                     s = while_loop(s; w invariant)
     s, i = while_loop(s, 0; i < 9, (.., i + 1))             s = while_loop(..), i = 9
     a, b = cond(p, x, y; (x, y * 2), (x, y))                b = cond(p, y; ..), a = x
+    cond(p, x, x; (x, y) -> x * y, ..)                      cond(p, x; x -> x * x, ..)
 """
 from ..common.dim import Dim, symbols_of
 from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
@@ -19,7 +20,8 @@ CONTROL = {cond, while_loop}
 
 
 def prune_control(graph):
-    """Leaves no result of a cond or while_loop that is unused or known outside, no operand that nothing in it reads."""
+    """Leaves no result of a cond or while_loop that is unused or known outside, no operand that nothing in it reads, and no
+    value that a cond is given twice."""
     if not applies(graph, CONTROL):
         return 0
     used = _used_results(drop_dead_nodes(graph))
@@ -37,13 +39,17 @@ def _used_results(graph):
     return used
 
 
-def _narrowed(graph, outputs, constants, order):
-    """A copy of `graph` with the outputs numbered in `outputs`, parameters in `constants` replaced, others as `order`."""
+def _narrowed(graph, outputs, constants, order, alike=()):
+    """A copy of `graph` with the outputs numbered in `outputs`, parameters in `constants` replaced, others as `order`.
+
+    alike : (number of a parameter, that of the one in `order` that it is)
+    """
     target = FuncGraph(graph.name, graph.origin)
     values = dict(constants)
     for i in order:
         p = graph.parameters[i]
         values[i] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
+    values.update((i, values[first]) for i, first in alike if first in values)
     made = inline(target, graph, [values.get(i, p) for i, p in enumerate(graph.parameters)])
     target.set_outputs([made[i] for i in outputs], make_tuple)
     return drop_dead_nodes(target)
@@ -63,6 +69,18 @@ def _sized_by(graph, outputs, args):
         return set()
     needed = symbols_needed(graph, [graph.outputs[i] for i in outputs])
     return {i for i, symbols in own.items() if symbols & needed}
+
+
+def _given_again(operands, sides):
+    """{number of an operand: that of an earlier one, which is the same value of the same type to both sides}"""
+    first: dict = {}
+    again = {}
+    for i, operand in enumerate(operands):
+        earlier = first.setdefault(operand, i)
+        if earlier != i and not isinstance(operand, ValueNode) and all(
+                side.parameters[i].abstract == side.parameters[earlier].abstract for side in sides):
+            again[i] = earlier
+    return again
 
 
 def _constants(args):
@@ -88,14 +106,15 @@ def _prune_cond(node, used):
         if found[0] is not None and found[0] is found[1] and found[0].abstract == node.abstract.elements[i]:
             known[i] = found[0]
     kept = sorted(used - known.keys())
-    constants = _constants(operands)
-    order = sorted(set().union(*[_read_by(side, kept) | _sized_by(side, kept, operands) for side in sides]) - constants.keys())
+    constants, again = _constants(operands), _given_again(operands, sides)
+    read = set().union(*[_read_by(side, kept) | _sized_by(side, kept, operands) for side in sides]) - constants.keys()
+    order = sorted({again.get(i, i) for i in read})
     if len(kept) == len(node.abstract.elements) and len(order) == len(operands):
         return None
     effects = has_effect(node)
     if not kept and not effects:
         return _filled(node, (), (), known)
-    true, false = [_narrowed(side, kept, constants, order) for side in sides]
+    true, false = [_narrowed(side, kept, constants, order, again.items()) for side in sides]
     made = append(cond, node.args[0], *[operands[i] for i in order], true=true, false=false,
                   abstract=AbstractTuple(tuple(node.abstract.elements[i] for i in kept)))
     return _filled(node, kept, made, known)

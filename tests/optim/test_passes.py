@@ -196,6 +196,14 @@ def sides(true, false, n=2):
     return dict(true=typed(true, *[f32(2)] * n), false=typed(false, *[f32(2)] * n))
 
 
+def test_a_value_is_given_to_a_branch_once():
+    def before(x, y):
+        return cond(reduce_sum(x) > 0, x, y, x, y, **sides(lambda a, b, c, d: a * c + b, lambda a, b, c, d: c - d * b, n=4))
+
+    def after(x, y): return cond(reduce_sum(x) > 0, x, y, **sides(lambda x, y: x * x + y, lambda x, y: x - y * y))
+    check_pass(prune_control, before, after)
+
+
 def test_unused_results_and_operands_of_a_branch_are_taken_out():
     def before(x, y): return cond(reduce_sum(x) > 0, x, y, **sides(lambda x, y: (x * 2, y * 3), lambda x, y: (x, y)))[0]
     def after(x, y): return cond(reduce_sum(x) > 0, x, **sides(lambda x: x * 2, lambda x: x, n=1))[0]
