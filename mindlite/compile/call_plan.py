@@ -105,13 +105,15 @@ class CallPlan:
 
     def why_not_known(self) -> str:
         """Why there is no KnownCall of it; "" where there is."""
-        return "the Flow calls Python" if self.executable.linked.has_python else self._why_not_entered()
+        if self.executable.linked.has_python or self.shared:
+            return "the Flow calls Python, or ranks split it between them"
+        return self._why_not_entered()
 
     def _why_not_entered(self) -> str:
         """Why a builtin cannot check the arguments and run it; "" where one can."""
         executable = self.executable
-        if self.shared:
-            return "ranks split it between them"
+        if self.shared and (self.symbols or any(step[0] == "size" for step in self.steps)):
+            return "ranks split it between them, and sizes are open"
         if not python_entry.available():
             return "this Python lays out its objects in another way"
         if executable.printer != "native" or executable.linked.verify:

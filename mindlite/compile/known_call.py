@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,10 @@ class KnownCall:
     makers: a function for each, which gives a new one: an ndarray, or a DeviceArray
     """
 
-    def __init__(self, plan: CallPlan, arguments: Sequence[Argument], sizes: Sequence[int]) -> None:
+    def __init__(self, plan: CallPlan, arguments: Sequence[Argument], sizes: Sequence[int],
+                 parts: Mapping[int, int] = types.MappingProxyType({})) -> None:
         """arguments: (python_entry.TENSOR or ARRAY, class, dtype, shape, device or None) of each; sizes: the values of
-        plan.symbols"""
+        plan.symbols; parts: {number of a held Tensor that ranks split: number of the argument that is this rank's part}"""
         self.plan, self.executable, self.arenas = plan, plan.executable, thread_arenas()
         self.short: Any = None                               # the ShortPlan of it
         self.context, self.made = Context(self.executable), list[tuple[int, tuple, np.dtype]]()
@@ -49,6 +51,8 @@ class KnownCall:
         for n, (kind, index, more, *rest) in enumerate(plan.steps):
             at = Context.param_place(n)
             params.append(0)
+            if index is None and kind == "tensor":
+                index = parts.get(more)
             if kind == "out":
                 shape, device = tuple([evaluate(size, env) for size in rest[0]]), rest[1]
                 owner = np.ndarray if device is None else DeviceArray

@@ -30,6 +30,8 @@ from ..infer.outside import Guard
 from ..backend import python_entry
 from ..common.config import config
 from ..common.device import kinds
+from ..common.dtype import dtype as as_dtype
+from ..common.storage import ShardedArray, part_here
 from ..common.tensor import Parameter, Tensor
 from ..infer.results import Container, Made, Result
 from ..mindir.abstract import AbstractScalar
@@ -76,15 +78,15 @@ class Writer:
         self.names: dict[str, Any] = {"config": config, "Tensor": Tensor, "new": _new, "empty": np.empty, "plan": plan}
         self.leaves: list[tuple[str, type, TensorSpec]] = []
         self.tests: list[str] = []
+        self.tensors: list[str] = []                         # paths
         tensors = [id(value) for value in args if type(value) in (Tensor, Parameter)]
         self.flat = all(type(value) in (Tensor, Parameter, np.ndarray) for value in args) and len(set(tensors)) == len(tensors)
         self.distinct = len(tensors) > 1
         self.values = False                                 # are there numbers among the results?
         self.read(signature[1], args, "args")
-        paths = [path for path, owner, _ in self.leaves if owner is not np.ndarray]
         self.plain = not self.tests and self.flat           # machine code can see that none of them is another one
-        if len(paths) > 1:                                 # none of them is another one
-            self.tests.append(f"len({{{', '.join(f'id({path})' for path in paths)}}}) == {len(paths)}")
+        if len(self.tensors) > 1:                          # none of them is another one
+            self.tests.append(f"len({{{', '.join(f'id({path})' for path in self.tensors)}}}) == {len(self.tensors)}")
 
     def name(self, stem: str, value: Any) -> str:
         """A name for a value in the function."""
@@ -97,7 +99,12 @@ class Writer:
         if isinstance(signature, TensorSpec):
             if type(value) not in (Tensor, Parameter, np.ndarray):
                 raise Unfit(f"an argument of class {type(value).__name__}")
-            self.leaves.append((path, type(value), signature))
+            if type(value) is not np.ndarray:
+                self.tensors.append(path)
+            if signature.placement is not None:
+                self.read_part(signature, value, path)
+            else:
+                self.leaves.append((path, type(value), signature))
         elif isinstance(signature, SameSpec):
             self.tests.append(f"{path} is {self.leaves[signature.number][0]}")
         elif type(value) is tuple:
@@ -120,6 +127,16 @@ class Writer:
             raise Unfit(f"an argument of class {type(value).__name__}")
         else:
             self.tests.append(f"{path} is {self.name('c', value)}")
+
+    def read_part(self, spec: TensorSpec, tensor: Tensor, path: str) -> None:
+        """Tests that a Tensor lies on the ranks as it did; this rank's part becomes an argument of the builtin."""
+        lies, placement = f"{path}.away", self.name("p", spec.placement)
+        self.names["ShardedArray"] = ShardedArray
+        self.tests += [f"type({path}) is {self.name('k', type(tensor))}", f"type({lies}) is ShardedArray",
+                       f"{lies}.shape == {self.name('s', tuple(spec.shape))}",
+                       f"({lies}.placement is {placement} or {lies}.placement == {placement})"]
+        self.leaves.append((f"{lies}.part", np.ndarray, TensorSpec(spec.dtype, part_here(tensor.elements).shape)))
+        self.flat = False
 
     # -- guards
 
@@ -149,8 +166,12 @@ class Writer:
             kind, number = self.plan.results[value.number]
             if kind == "param":
                 made, where = f"t{value.number}", self.known.order[value.number]
-                slot = "host_array" if self.known.is_on_host(where) else "away"
-                lines += [f"{made} = new(Tensor)", f"{made}.{slot} = o{where}",
+                slot, array = "host_array" if self.known.is_on_host(where) else "away", f"o{where}"
+                if value.number in self.plan.parts:
+                    placement, shape = self.plan.parts[value.number]
+                    self.names["ShardedArray"] = ShardedArray
+                    slot, array = "away", f"ShardedArray({array}, {self.name('s', shape)}, {self.name('p', placement)})"
+                lines += [f"{made} = new(Tensor)", f"{made}.{slot} = {array}",
                           f"{made}.tape = {made}.init = {made}._shape = None"]
                 return made
             abstract = self.plan.abstracts[value.number]
@@ -226,9 +247,15 @@ class _KnownWriter(Writer):
 
     def __init__(self, plan: CallPlan, signature: Signature, args: tuple) -> None:
         super().__init__(plan, signature, args)
+        parts: dict[int, int] = {}                           # {number of a held Tensor: of the argument that is its part}
+        for number, held in enumerate(plan.held):
+            if isinstance(held.tensor.elements, ShardedArray):
+                parts[number] = len(self.leaves)
+                spec = TensorSpec(as_dtype(held.dtype), held.shape, placement=held.lies)
+                self.read_part(spec, held.tensor, self.name("h", held.tensor))
         self.known = KnownCall(plan, [
             (python_entry.ARRAY if owner is np.ndarray else python_entry.TENSOR, owner, spec.dtype.numpy, spec.shape,
-             spec.device) for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]))
+             spec.device) for _, owner, spec in self.leaves], plan.sizes([spec for _, _, spec in self.leaves]), parts)
 
     def function(self) -> Any:
         """The function `call`."""

@@ -17,6 +17,7 @@ Source: Li et al. 2020 (PyTorch Distributed, section 4.2) overlap buckets of gra
 import math
 
 from ..common.dim import Dim
+from ..common.ranks import engine
 from ..mindir.abstract import AbstractAny, AbstractTensor
 from ..mindir.control import segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph
@@ -26,6 +27,7 @@ from ..ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all
 
 SPLIT = (all_reduce, all_reduce_coalesced, all_gather, reduce_scatter, all_to_all, broadcast_from)
 LEAST = 1 << 16                                  # bytes of an operand that travels beside the program
+BRIEF = 2e-4                                     # seconds that a collective takes at least, where the link was measured
 SHARE = 0.25                                     # bytes that are computed meanwhile, by those that travel, at least
 
 
@@ -36,11 +38,17 @@ def overlap(graph: FuncGraph, least: int | None = None) -> FuncGraph:
     least : bytes of the operand from which a collective is large; None: LEAST
     """
     least = LEAST if least is None else least
-    large = {node for node in graph.nodes if node.fn in SPLIT and sum(map(_nbytes, node.args)) >= least}
+    large = {node for node in graph.nodes if node.fn in SPLIT and _is_large(sum(map(_nbytes, node.args)), least)}
     if large:
         graph.nodes[:] = _Order(graph, large).run()
         _split(graph, large)
     return graph
+
+
+def _is_large(nbytes, least):
+    """True where the collective takes longer than handing it to another thread and waiting for that; the same on all ranks."""
+    link = engine().link
+    return nbytes >= least and (link is None or link[0] + nbytes * link[1] >= BRIEF)
 
 
 def _nbytes(operand):

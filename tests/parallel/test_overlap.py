@@ -25,6 +25,7 @@ CHEAP = property(lambda self: (1e-9, 1e-13), lambda self, value: None)   # messa
 @pytest.fixture(autouse=True)
 def small_ones_travel_too(monkeypatch):
     monkeypatch.setattr(overlap, "LEAST", 256)
+    monkeypatch.setattr(overlap, "BRIEF", 0)
 
 
 @pytest.fixture
@@ -125,6 +126,20 @@ def test_a_collective_beside_which_there_is_little_to_do_is_not_begun(graphs):
     assert not any(node.fn is begin for graph in graphs for node in graph.nodes)
     SimWorld(2).run(run, product)
     assert any(node.fn is begin for graph in graphs for node in graph.nodes)
+
+
+def test_what_is_over_before_a_thread_has_woken_is_not_begun(graphs, monkeypatch):
+    """A link of 1 GB/s carries 4 KiB in 4 us, one of 1 MB/s in 4 ms."""
+    monkeypatch.setattr(overlap, "BRIEF", 2e-4)
+
+    def run(beta):
+        monkeypatch.setattr(engine(), "link", (1e-6, beta))
+        x = Tensor(np.ones((32, 32), np.float32))
+        ms.jit(lambda v, g: v @ v + all_reduce(g), fullgraph=True)(x, x)
+    for beta, begun in ((1e-9, False), (1e-6, True)):
+        graphs.clear()
+        SimWorld(2).run(run, beta)
+        assert any(node.fn is begin for graph in graphs for node in graph.nodes) == begun
 
 
 def test_both_run_at_one_time(monkeypatch):

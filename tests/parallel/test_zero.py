@@ -7,6 +7,7 @@ from mindlite import Tensor, nn
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld
+from mindlite.compile.quick import MISS
 from mindlite.functional.shard import place
 from mindlite.functional.zero import bytes_here, zero
 from mindlite.parallel import Layout
@@ -80,3 +81,45 @@ def test_what_is_small_or_split_already_stays():
             zero(optimizer, 2)
         return [str(state.placement) for state in optimizer.moments], [tuple(s.to_local().shape) for s in optimizer.moments]
     assert SimWorld(4).run(run) == [(["(S0, S0)", "(S1, B)", "None", "None"], [(2, 8), (1, 4), (1,), (3,)])] * 4
+
+
+@pytest.mark.parametrize("level", [None, 1, 3])
+def test_steps_of_sharded_tensors_have_the_fast_path_of_calls(level):
+    """And leave it where a Tensor lies otherwise, or comes twice: the values are those of the general way."""
+    def run(fast):
+        ms.set_seed(3)
+        engine().pace = 1e-6, 1e-6
+        mesh, rng = Layout((engine().size,), ("dp",)), np.random.default_rng(0)
+        net = nn.Dense(6, 4, weight_init="ones")
+        optimizer = nn.Momentum(net.trainable_params(), 0.05, 0.9)
+        if level:
+            zero(optimizer, mesh, level=level)
+        gradients = ms.value_and_grad(lambda x, y: ((net(x) - y) ** 2).mean(), None, optimizer.parameters)
+
+        @ms.jit(fullgraph=True)
+        def step(x, y):
+            loss, grads = gradients(x, y)
+            optimizer(grads)
+            return loss, x * 2
+        found = []
+        for number in range(8):
+            x, y = [Tensor(rng.standard_normal((8, size)).astype(np.float32)) for size in (6, 4)]
+            x, y = x.to_global(mesh("dp") if number != 5 else mesh("None", "dp")), y.to_global(mesh("dp"))
+            if number == 6:
+                x = Tensor(rng.standard_normal((8, 6)).astype(np.float32))
+            if not fast:
+                step.compiled.forget_calls()
+            loss, doubled = step(x, y)
+            found.append([float(loss), doubled.placement, doubled.full_tensor().asnumpy() if doubled.placement is not None
+                          else doubled.asnumpy()])
+        known = step.compiled.quick.known
+        weights = [p.full_tensor().asnumpy() if p.placement is not None else p.asnumpy().copy() for p in optimizer.parameters]
+        return found, weights, [call((x, y)) is MISS for call in known]
+    quick, general = SimWorld(2).run(run, True), SimWorld(2).run(run, False)
+    for (found, weights, known), (wanted, others, _) in zip(quick, general, strict=True):
+        assert known == [False], "the last call, and those like it, have a fast path"
+        for (loss, placement, doubled), (other, lies, array) in zip(found, wanted, strict=True):
+            assert loss == other and placement == lies
+            np.testing.assert_array_equal(doubled, array)
+        for a, b in zip(weights, others, strict=True):
+            np.testing.assert_array_equal(a, b)
