@@ -8,6 +8,7 @@ thread and know no other.
 """
 from __future__ import annotations
 
+import functools
 import math
 import queue
 import threading
@@ -66,13 +67,14 @@ class Engine:
 
     # -- what an engine defines
 
-    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False) -> Any:
-        """The elementwise fold of everybody's `array`; owned: the result may lie in its memory."""
+    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False, kind: str = "") -> Any:
+        """The elementwise fold of everybody's `array`; owned: the result may lie in its memory; kind: what ranks tell each other
+        of it, where it is several packed ones (`kinds_of`)."""
         raise NotImplementedError
 
     def fold_joined(self, arrays: list[np.ndarray], reduction: str, ranks: tuple[int, ...]) -> Any:
-        """The fold of everybody's elements of flat arrays of one dtype, which travel as one: a flat array."""
-        return self.fold(np.concatenate(arrays), reduction, ranks, owned=True)
+        """The fold of everybody's elements of contiguous arrays of one dtype, which travel as one: a flat array."""
+        return self.fold(packed(arrays), reduction, ranks, owned=True, kind=kinds_of(arrays))
 
     def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:
         """The fold of everybody's part for this rank; parts: an array for each rank, empty ones too."""
@@ -150,18 +152,18 @@ class Engine:
 
     # -- collectives
 
-    def all_reduce(self, array: np.ndarray, reduction: str, group: Any, owned: bool = False) -> np.ndarray:
-        """The fold of all ranks' arrays, on each; owned: the result may lie in the memory of `array`."""
+    def all_reduce(self, array: np.ndarray, reduction: str, group: Any, owned: bool = False, kind: str = "") -> np.ndarray:
+        """The fold of all ranks' arrays, on each; owned, kind: as of `fold`."""
         ranks = self._joined("all_reduce", group, array.nbytes)
         if len(ranks) == 1:
             return array if owned else array.copy()
-        return self.fold(np.asarray(array, order="C"), reduction, ranks, owned)
+        return self.fold(np.asarray(array, order="C"), reduction, ranks, owned, kind)
 
     def all_reduce_joined(self, arrays: Sequence[np.ndarray], reduction: str, group: Any) -> np.ndarray:
         """all_reduce of the elements of arrays of one dtype, one array behind the other; flat."""
-        flat = [array.reshape(-1) for array in arrays]
+        arrays = [np.asarray(array, order="C") for array in arrays]
         ranks = self._joined("all_reduce", group, sum([array.nbytes for array in arrays]))
-        return np.concatenate(flat) if len(ranks) == 1 else self.fold_joined(flat, reduction, ranks)
+        return packed(arrays) if len(ranks) == 1 else self.fold_joined(arrays, reduction, ranks)
 
     def all_gather(self, array: np.ndarray, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""
@@ -314,6 +316,32 @@ def ring_bytes(operator: str, nbytes: Size, count: int) -> Size:
     return (2 * times * nbytes + count) // (2 * count)       # to the nearest
 
 
+def kind_of(array: np.ndarray) -> str:
+    """What ranks tell each other of an array: its dtype and shape, "float32[3, 2]"."""
+    return described(array.dtype, array.shape)
+
+
+def kinds_of(arrays: Sequence[np.ndarray]) -> str:
+    """`kind_of` of each of several arrays of one dtype, which travel as one."""
+    return _all_described(arrays[0].dtype, tuple([array.shape for array in arrays]))
+
+
+@functools.lru_cache(1024)
+def described(dtype: np.dtype, shape: tuple[int, ...]) -> str:
+    """The kind of an array of this dtype and shape."""
+    return f"{dtype}{list(shape)}"
+
+
+@functools.lru_cache(1024)
+def _all_described(dtype: np.dtype, shapes: tuple[tuple[int, ...], ...]) -> str:
+    return " and ".join([described(dtype, shape) for shape in shapes])
+
+
+def packed(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The elements of arrays of one dtype, one array behind the other."""
+    return np.concatenate([array.reshape(-1) for array in arrays])
+
+
 def folded(arrays: list, reduction: str) -> np.ndarray:
     """The fold of arrays, in the order of the ranks."""
     narrow = arrays[0].dtype.itemsize < 4 and arrays[0].dtype.kind in "fV"
@@ -347,7 +375,7 @@ class Alone(Engine):
     def __init__(self) -> None:
         super().__init__(0, 1)
 
-    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False) -> Any:
+    def fold(self, array: np.ndarray, reduction: str, ranks: tuple[int, ...], owned: bool = False, kind: str = "") -> Any:
         return array.copy()
 
     def fold_parts(self, parts: list, reduction: str, ranks: tuple[int, ...]) -> Any:

@@ -29,6 +29,7 @@ SECONDS, SAMPLES = 0.01, 5                       # for each size, at least
 COMPUTING = 0.005                                # seconds for each kind of computing
 WIDTH, ELEMENTS = 256, 1 << 20                   # of the matrices, of the sums
 BOUNDS = (1e-13, 1e-9), (1e-12, 1e-8)            # of flop and point: a clock that jumps decides no plan
+LEAST = 1e-8, 1e-12                              # of alpha and beta: 10 ns, 1 TB/s
 TRANSPORT = ("FI_", "UCX_", "MPIR_", "OMPI_MCA_", "I_MPI_")      # variables of the environment that choose the way
 
 
@@ -75,9 +76,9 @@ def measured(engine):
             best, spent, count = min(best, took), spent + took, count + 1
             goes_on = bool(engine.spread(np.array(float(spent < SECONDS or count < SAMPLES)), 0, world))
         fastest.append(best)
-    slope = max(fastest[1] - fastest[0], 1e-9) / (ring_bytes("all_reduce", LARGE, engine.size) - ring_bytes(
-        "all_reduce", SMALL, engine.size) or LARGE)
-    return tuple([float(f"{value:.1e}") for value in (fastest[0], slope)])
+    alpha, sent = min(fastest), ring_bytes("all_reduce", LARGE, engine.size) or LARGE
+    beta = max(fastest[1] - alpha, fastest[1] / 4) / sent    # bytes are not free, however busy the small ones were
+    return tuple([max(float(f"{value:.1e}"), least) for value, least in zip((alpha, beta), LEAST)])
 
 
 def _file():
@@ -94,7 +95,7 @@ def _kept(library, size):
     """What is kept of this machine, or None."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         (alpha, beta), (flop, point) = json.loads(_file().read_text())[_key(library, size)]
-        if min(alpha, beta, flop, point) > 0:
+        if alpha >= LEAST[0] and beta >= LEAST[1] and min(flop, point) > 0:
             return (alpha, beta), (flop, point)
     return None
 

@@ -10,11 +10,13 @@ Collectives of ranks on one machine go through memory that they share (shared_me
 arrays go in pieces of 4 MiB then, in place: one call for 64 MiB was measured four times slower.
 """
 import atexit
+import contextlib
 import fcntl
-import functools
 import hashlib
+import importlib
 import math
 import os
+import pathlib
 import stat
 import struct
 import sys
@@ -28,14 +30,15 @@ import numpy as np
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError
 from ..common.locks import new_lock
-from ..common.ranks import Engine, folded
-from .shared_memory import HASH, RECORD, Differ, SharedMemory
+from ..common.ranks import FOLDS, Engine, described, folded, kind_of, kinds_of
+from .shared_memory import HASH, RECORD, Differ, shared
 
 PIECE = 4 << 20                                  # bytes
 STATUS = 70                                      # EX_SOFTWARE of sysexits.h
 TICK = 0.1                                       # seconds between two looks at the deadlines
 PATIENCE, PASS_ON = 2.0, 0.2                     # seconds for the launcher to read what a rank has written, and to pass it on
 INLINE = RECORD - HASH                           # bytes of an array that travels with the hash
+KIND = 64                                        # bytes of what an array is, behind one that is sent to one rank
 _NATIVE = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "c8", "c16"}
 
 
@@ -55,6 +58,10 @@ class MpiEngine(Engine):
         self.node = world.Split_type(self.mpi.COMM_TYPE_SHARED)          # the ranks on this machine
         self.machines = world.allgather(self.node.bcast(self.rank))     # that of each rank, by its first rank
         self.ways: dict = {}                                 # {ranks: SharedMemory or _Messages}
+        self.is_rank = True                                  # False in a process that was forked from it
+        os.register_at_fork(after_in_child=self._part_from_parent)
+        if self.node.Get_rank() == 0:
+            _unlink_named_memory()
         self.gave_threads = False                            # config.threads is what `init` has made of `cores`
         self.cores = share_of_cores(self.node.allgather(_own_cores()), self.node.Get_rank())
         self.talks, self.calls = new_lock(), {}       # {thread: (when the call is late, what it is)}
@@ -65,18 +72,22 @@ class MpiEngine(Engine):
 
     def _look_at_the_clock(self):
         """End all ranks when a call is late: it is in MPI's hands, and cannot be interrupted."""
-        while True:
+        while self.calls or not self.ended:
             time.sleep(min(TICK, self.timeout / 4))
             for late, what in list(self.calls.values()):
                 if time.monotonic() > late:
                     self.abort(f"rank {self.rank} waits in {what}, and the others have not come after {self.timeout:g} seconds")
 
     def _run(self, what, job):
-        """job(), which calls MPI. raises : RankError if it fails; all ranks end if it takes too long"""
-        if self.ended:
-            raise RankError(self.ended)
+        """job(), which calls MPI. An exception that leaves it midway, one of a signal's handler for instance, ends what this rank
+        has to do with the others: they are elsewhere then. raises : RankError if it fails; all ranks end if it takes too long"""
         this = threading.get_ident()
+        if this in self.calls:
+            raise RankError(f"rank {self.rank} is in {self.calls[this][1]}; what has interrupted it, a signal's handler, cannot "
+                            f"communicate: {what}", hint="let the handler set a flag, and look at it between two steps")
         with self.talks:
+            if self.ended:
+                raise RankError(self.ended)
             self.calls[this] = time.monotonic() + self.timeout, what
             try:
                 return job()
@@ -86,8 +97,16 @@ class MpiEngine(Engine):
             except self.mpi.Exception as error:
                 self.ended = f"rank {self.rank}: MPI says {error}"
                 raise RankError(self.ended) from error
+            except BaseException as error:
+                self.ended = f"rank {self.rank} has left {what} by {type(error).__name__}, out of step with the others"
+                raise
             finally:
                 del self.calls[this]
+
+    def _part_from_parent(self):
+        """In a forked process, a worker of a dataset for one: it sees the memory of the ranks and would speak as one of them."""
+        self.is_rank, self.beside, self.calls = False, None, {}
+        self.ended = f"a process that was forked from rank {self.rank} is none of the ranks, and cannot communicate"
 
     def _agreed(self, ranks, what, job, inline=None):
         """job(communicator of the ranks), once all of them have said that they do the same. inline: an array of at most INLINE
@@ -129,16 +148,14 @@ class MpiEngine(Engine):
             everybody = len(ranks) == self.size
             tag = int.from_bytes(hashlib.blake2b(repr(ranks).encode(), digest_size=2).digest(), "big") % 32000
             communicator = self.world if everybody else self.world.Create_group(self.world.Get_group().Incl(ranks), tag)
-            way = None
-            if config.shared_memory and 1 < len(ranks) and len({self.machines[rank] for rank in ranks}) == 1:
-                way = SharedMemory(communicator, self.mpi)
-            self.ways[ranks] = way if way is not None and way.usable else _Messages(communicator, self.mpi)
+            together = 1 < len(ranks) and len({self.machines[rank] for rank in ranks}) == 1
+            self.ways[ranks] = together and shared(communicator, config.shared_memory) or _Messages(communicator, self.mpi)
         return self.ways[ranks]
 
     # -- what an engine defines
 
-    def fold(self, array, reduction, ranks, owned=False):
-        what = f"fold by {reduction} of {_kind(array)}"
+    def fold(self, array, reduction, ranks, owned=False, kind=""):
+        what = f"fold by {reduction} of {kind or kind_of(array)}"
         if 0 < array.nbytes <= INLINE:
             return self._agreed(ranks, what, lambda arrays: folded(list(arrays), reduction), array)
         return self._agreed(ranks, what, lambda way: self._folded(way, array, reduction, owned))
@@ -155,12 +172,13 @@ class MpiEngine(Engine):
         if dtype.str[1:] not in _NATIVE or size * dtype.itemsize <= INLINE:
             return super().fold_joined(arrays, reduction, ranks)
         out = np.empty(size, dtype)
-        self._agreed(ranks, f"fold by {reduction} of {_kind(out)}", lambda way: way.fold(arrays, reduction, out))
+        self._agreed(ranks, f"fold by {reduction} of {kinds_of(arrays)}",
+                     lambda way: way.fold([array.reshape(-1) for array in arrays], reduction, out))
         return out
 
     def fold_parts(self, parts, reduction, ranks):
         place = ranks.index(self.rank)
-        what = f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}"
+        what = f"fold of parts by {reduction}: {', '.join(map(kind_of, parts))}"
         dtype, shape, sizes = parts[0].dtype, parts[place].shape, [part.size for part in parts]
 
         def job(way):
@@ -180,9 +198,11 @@ class MpiEngine(Engine):
         def job(way):
             flat = np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
             out = np.empty(sum(sizes), np.uint8)
-            coming = way.exchange(flat, [part.nbytes for part in parts], sizes, out)
-            if coming != sizes:
-                raise _Failure(f"rank {self.rank} waits for {sizes} bytes from the ranks {list(ranks)}, which send {coming}", "")
+            sent, wanted = way.exchange(flat, [part.nbytes for part in parts], sizes, out)
+            if (sent.T != wanted).any():                     # all ranks see that at once
+                raise _Failure("; ".join(f"rank {ranks[k]} waits for {wanted[k].tolist()} bytes from the ranks {list(ranks)}, "
+                                         f"which send {sent[:, k].tolist()}" for k in np.flatnonzero(
+                                             (sent.T != wanted).any(1))), f"rank {self.rank} of {self.size}")
             ends = np.cumsum(sizes)
             return [out[end - size:end].view(dtype).reshape(shape) for size, end, shape in zip(sizes, ends, shapes)]
         return self._agreed(ranks, what, job)
@@ -204,22 +224,31 @@ class MpiEngine(Engine):
             out = array.copy()
             way.spread(out.reshape(-1).view(np.uint8), root)
             return out
-        return self._agreed(ranks, f"broadcast from {root} of {_kind(array)}", job)
+        return self._agreed(ranks, f"broadcast from {root} of {kind_of(array)}", job)
 
     def deliver(self, array, to, tag):
-        self._run(f"send of {_kind(array)} to rank {to} with tag {tag}",
-                  lambda: self.world.Send(_bytes_of(array, self.mpi), to, tag))
+        letter = _letter(array)
+        self._run(f"send of {kind_of(array)} to rank {to} with tag {tag}",
+                  lambda: self.world.Send([letter, self.mpi.BYTE], to, tag))
 
     def hand_over(self, array, to, tag):
-        array, what = array.copy(), f"send of {_kind(array)} to rank {to} with tag {tag}"
-        request = self._run(what, lambda: self.world.Issend(_bytes_of(array, self.mpi), to, tag))     # done when it is received
-        return _Ticket(self, what, request, array)
+        letter, what = _letter(array), f"send of {kind_of(array)} to rank {to} with tag {tag}"
+        request = self._run(what, lambda: self.world.Issend([letter, self.mpi.BYTE], to, tag))    # done when it is received
+        return _Ticket(self, what, request, letter)
 
     def collect(self, shape, dtype, source, tag):
-        out = np.empty(shape, dtype)
-        self._run(f"receive of {_kind(out)} from rank {source} with tag {tag}",
-                  lambda: self.world.Recv(_bytes_of(out, self.mpi), source, tag))
-        return out
+        kind = described(dtype, tuple(shape))
+
+        def job():
+            status = self.mpi.Status()
+            message = self.world.Mprobe(source, tag, status)
+            letter = np.empty(status.Get_count(self.mpi.BYTE), np.uint8)
+            message.Recv([letter, self.mpi.BYTE])
+            came = bytes(letter[-KIND:]).rstrip(b"\0").decode()
+            if came != kind[:KIND]:
+                raise _Failure(f"rank {self.rank} waits for {kind} from rank {source}, which has sent {came}", "")
+            return letter[:-KIND].view(dtype).reshape(shape)
+        return self._run(f"receive of {kind} from rank {source} with tag {tag}", job)
 
     # -- the end
 
@@ -244,7 +273,8 @@ class MpiEngine(Engine):
         def end(kind, error, frames):
             before(kind, error, frames)
             sys.stderr.flush()
-            self.abort(f"rank {self.rank} ends by {kind.__name__}, and so do all {self.size}")
+            if self.is_rank:
+                self.abort(f"rank {self.rank} ends by {kind.__name__}, and so do all {self.size}")
         sys.excepthook = end
         atexit.register(self._at_exit)
 
@@ -253,6 +283,8 @@ class MpiEngine(Engine):
             self.close()
         except RankError as error:
             self.abort(f"rank {self.rank} has ended before the others: {error}")
+        if self.is_rank and not self.mpi.Is_finalized():
+            self.mpi.Finalize()
 
 
 def _own_cores():
@@ -273,6 +305,10 @@ class _Messages:
     def __init__(self, communicator, mpi):
         self.communicator, self.mpi, self.count = communicator, mpi, communicator.Get_size()
         self.operations = {"sum": mpi.SUM, "prod": mpi.PROD, "max": mpi.MAX, "min": mpi.MIN, "any": mpi.MAX, "all": mpi.MIN}
+        self.extrema = {name: _extremum(mpi, FOLDS[name]) for name in ("max", "min")}
+
+    def _operation(self, reduction, dtype):
+        return self.extrema.get(reduction if dtype.kind in "fc" else "", self.operations[reduction])
 
     def announce(self, record):
         self.records = np.empty((self.count, RECORD), np.uint8)
@@ -288,24 +324,35 @@ class _Messages:
             np.concatenate(arrays, out=out)
         step = PIECE // out.itemsize
         for begin in range(0, out.size, step):
-            self.communicator.Allreduce(self.mpi.IN_PLACE, out[begin:begin + step], self.operations[reduction])
+            self.communicator.Allreduce(self.mpi.IN_PLACE, out[begin:begin + step],
+                                        self._operation(reduction, out.dtype))
 
     def fold_parts(self, array, sizes, out, reduction):
-        self.communicator.Reduce_scatter(array, out, sizes, self.operations[reduction])
+        self.communicator.Reduce_scatter(array, out, sizes, self._operation(reduction, out.dtype))
 
     def gather(self, array, sizes, out):
         self.communicator.Allgatherv([array, self.mpi.BYTE], [out, sizes, self.mpi.BYTE])
 
     def exchange(self, array, counts, sizes, out):
-        coming = np.empty(self.count, np.int64)
-        self.communicator.Alltoall(np.array(counts, np.int64), coming)
-        if coming.tolist() == sizes:
+        told = np.empty((self.count, 2, self.count), np.int64)
+        self.communicator.Allgather(np.array([counts, sizes], np.int64), told)
+        sent, wanted = told[:, 0], told[:, 1]
+        if (sent.T == wanted).all():
             self.communicator.Alltoallv([array, counts, self.mpi.BYTE], [out, sizes, self.mpi.BYTE])
-        return coming.tolist()
+        return sent, wanted
 
     def spread(self, array, root):
         for begin in range(0, array.size, PIECE):
             self.communicator.Bcast([array[begin:begin + PIECE], self.mpi.BYTE], root)
+
+
+def _extremum(mpi, fold):
+    """MPI's operation that folds as NumPy does: MPI's own MAX of nan and 1 is either, by who sends first."""
+    def combine(theirs, ours, datatype):
+        arrays = [np.frombuffer(part, to_numpy_dtype(datatype)) for part in (theirs, ours)]
+        fold(*arrays, out=arrays[1])
+    to_numpy_dtype = importlib.import_module("mpi4py.util.dtlib").to_numpy_dtype
+    return mpi.Op.Create(combine, commute=True)
 
 
 class _Ticket:
@@ -327,11 +374,21 @@ def _load():
     try:
         import mpi4py
         mpi4py.rc.thread_level = "multiple"
+        mpi4py.rc.finalize = False                           # in a process that was forked from a rank it would end all ranks
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise ArgumentError("ranks as processes need mpi4py and an MPI library", note=str(error).splitlines()[0],
                             hint="pip install 'mindlite[mpi]'") from error
     return MPI
+
+
+def _unlink_named_memory():
+    """Remove the names of mpich's files in /dev/shm, which all ranks of this machine have mapped: mpich does it at the end, and
+    leaves 1 MiB a rank there for ever where a rank is killed, or ends all. The memory stays until the last rank has ended."""
+    with contextlib.suppress(FileNotFoundError):             # there is no /proc where it is not Linux
+        for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+            if line.rpartition(" ")[2].startswith("/dev/shm/mpich_shm_"):
+                pathlib.Path(line.rpartition(" ")[2]).unlink(missing_ok=True)
 
 
 def _wait_until_read():
@@ -351,14 +408,10 @@ def _unread(descriptor):
     return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))[0]
 
 
-def _bytes_of(array, mpi):
-    return [array.reshape(-1).view(np.uint8), mpi.BYTE]
-
-
-def _kind(array):
-    return _described(array.dtype, array.shape)
-
-
-@functools.lru_cache
-def _described(dtype, shape):
-    return f"{dtype}{list(shape)}"
+def _letter(array):
+    """The bytes of an array, and behind them what it is."""
+    letter = np.zeros(array.nbytes + KIND, np.uint8)
+    letter[:array.nbytes] = array.reshape(-1).view(np.uint8)
+    described = kind_of(array).encode()[:KIND]
+    letter[array.nbytes:array.nbytes + len(described)] = np.frombuffer(described, np.uint8)
+    return letter

@@ -11,15 +11,21 @@ What ranks are about to do is compared behind the first barrier of a collective,
 
 The barrier is a semaphore for each pair of ranks, in the same memory. A rank that waits looks a few times and then sleeps in the
 kernel. MPI's calls never sleep: with more threads than cores they take the time of the rank that they wait for.
+
+The memory is a file without a name (memfd) of the first rank, which the others open below /proc. A rank that is killed leaves
+nothing behind, and /dev/shm, which has 64 MB in many containers and ends who writes more by a bus error, is not used.
 """
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..common import log
 from ..common.ranks import FOLDS
 
 RECORD = 512                                     # bytes of what ranks exchange to agree
@@ -27,6 +33,7 @@ HASH = 8                                         # of them that must be the same
 PIECE = 1 << 20                                  # bytes of an area
 LOOKS = 20                                       # at a semaphore before a rank sleeps: some microseconds
 _SEMAPHORE = 64                                  # bytes, a cache line; glibc's sem_t has 32
+_MARK = 16                                       # random bytes by which the ranks know that they see the same memory
 _ELEMENTWISE = {**FOLDS, "any": np.maximum, "all": np.minimum}   # of bool as bytes
 
 
@@ -34,31 +41,66 @@ class Differ(Exception):
     """The ranks are about to do different things. All of them see it at the same barrier."""
 
 
+def shared(communicator: Any, wanted: bool) -> SharedMemory | None:
+    """The memory of the ranks of mpi4py's communicator. None on all of them where one does not want it, or cannot have it."""
+    if not all(communicator.allgather(wanted and hasattr(os, "memfd_create"))):
+        return None
+    place, count, mark, file = communicator.Get_rank(), communicator.Get_size(), os.urandom(_MARK), -1
+    nbytes = _SEMAPHORE * count ** 2 + 2 * count * (RECORD + PIECE)
+    if place == 0:
+        file = os.memfd_create("mindlite-ranks")
+        os.ftruncate(file, nbytes)
+        os.pwrite(file, mark, 0)
+    path, mark = communicator.bcast((f"/proc/{os.getpid()}/fd/{file}", mark))
+    memory, reason = _mapped(path, mark)
+    reasons = [reason for reason in communicator.allgather(reason) if reason]
+    if place == 0:
+        os.close(file)                                       # the others have opened it
+    if reasons:
+        log.warning("ranks share no memory, so MPI carries their collectives: %s", reasons[0])
+        return None
+    made = SharedMemory(place, count, memory)
+    communicator.Barrier()                                   # all semaphores are there
+    return made
+
+
+def _mapped(path: str, mark: bytes) -> tuple[Any, str]:
+    """(the bytes of the file, "") or (None, why there are none)."""
+    try:
+        file = os.open(path, os.O_RDWR)
+        try:
+            memory = mmap.mmap(file, 0)
+        finally:
+            os.close(file)
+    except OSError as error:
+        return None, str(error)
+    return memory, "" if memory[:_MARK] == mark else f"{path} is another file for some of them"
+
+
 class SharedMemory:
-    """The memory that the ranks of one communicator share. mpi: mpi4py's MPI, which maps the memory
+    """One rank's door to the memory that the ranks of a communicator share.
 
     What is given and filled is flat and contiguous. All ranks of the group call the same methods in the same order.
     """
 
-    def __init__(self, communicator: Any, mpi: Any) -> None:
-        self.place, self.count = communicator.Get_rank(), communicator.Get_size()
-        semaphores, records = _SEMAPHORE * self.count ** 2, 2 * self.count * RECORD
-        nbytes = semaphores + records + 2 * self.count * PIECE
-        self.window = mpi.Win.Allocate_shared(nbytes if self.place == 0 else 0, 1, comm=communicator)
-        memory = np.frombuffer(self.window.Shared_query(0)[0], np.uint8, nbytes)
-        self.records = memory[semaphores:semaphores + records].reshape(2, self.count, RECORD)
-        self.areas = memory[semaphores + records:].reshape(2, self.count, PIECE)
+    def __init__(self, place: int, count: int, memory: mmap.mmap) -> None:
+        self.place, self.count = place, count
+        everything = np.frombuffer(memory, np.uint8)
+        semaphores, records = _SEMAPHORE * count ** 2, 2 * count * RECORD
+        self.records = everything[semaphores:semaphores + records].reshape(2, count, RECORD)
+        self.areas = everything[semaphores + records:].reshape(2, count, PIECE)
         self.turn, self.announced = 0, False                 # announced: records are compared at the next barrier
         library = ctypes.CDLL(None, use_errno=True)
         self.post, self.wait, self.look = library.sem_post, library.sem_wait, library.sem_trywait
-        others = [rank for rank in range(self.count) if rank != self.place]
+        others = [rank for rank in range(count) if rank != place]
 
         def semaphore(giver: int, taker: int) -> ctypes.c_void_p:
-            return ctypes.c_void_p(memory.ctypes.data + _SEMAPHORE * (giver * self.count + taker))
-        self.mine = [semaphore(self.place, rank) for rank in others]
-        self.theirs = [semaphore(rank, self.place) for rank in others]
-        made = all([library.sem_init(mark, 1, 0) == 0 for mark in self.mine])
-        self.usable = bool(communicator.allreduce(made, mpi.MIN))    # not where semaphores are for one process alone (macOS)
+            return ctypes.c_void_p(everything.ctypes.data + _SEMAPHORE * (giver * count + taker))
+        self.mine = [semaphore(place, rank) for rank in others]
+        self.theirs = [semaphore(rank, place) for rank in others]
+        for mark in self.mine:
+            if library.sem_init(mark, 1, 0) != 0:
+                raise OSError(ctypes.get_errno(), "sem_init")
 
     def barrier(self) -> None:
         """Wait until all ranks are here. What they have written before it is seen behind it. raises : Differ"""
@@ -115,14 +157,15 @@ class SharedMemory:
         """Put all ranks' bytes one behind the other; sizes: how many each has."""
         self._copy(array, sizes, [0] * self.count, sizes, out)
 
-    def exchange(self, array: np.ndarray, counts: list[int], sizes: list[int], out: np.ndarray) -> list[int]:
+    def exchange(self, array: np.ndarray, counts: list[int], sizes: list[int], out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Put what all ranks have for this one, one behind the other. array: the bytes for rank 0, 1, ..; counts: how many for
-        each; sizes: how many should come from each. Gives how many do; where they are others, nothing is moved."""
-        told = self._published(np.array(counts, np.int64))[:, :self.count].copy()
-        coming = told[:, self.place].tolist()
-        if coming == sizes:
-            self._copy(array, told.sum(1).tolist(), told[:, :self.place].sum(1).tolist(), sizes, out)
-        return coming
+        each; sizes: how many should come from each. Gives how many each rank (a row) has for each, and how many it wants from
+        each; where these differ anywhere, nothing is moved on any rank."""
+        told = self._published(np.array(counts + sizes, np.int64))[:, :2 * self.count].copy()
+        sent, wanted = told[:, :self.count], told[:, self.count:]
+        if (sent.T == wanted).all():
+            self._copy(array, sent.sum(1).tolist(), sent[:, :self.place].sum(1).tolist(), sizes, out)
+        return sent, wanted
 
     def _copy(self, array: np.ndarray, totals: list[int], starts: list[int], sizes: list[int], out: np.ndarray) -> None:
         """Put parts of all ranks' bytes one behind the other: from rank r sizes[r] of its totals[r] bytes, from starts[r] on."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError, ValueRangeError
-from ..common.ranks import Engine, folded, set_thread_engine
+from ..common.ranks import Engine, described, folded, kind_of, set_thread_engine
 from ..common.seed import begin_own_seed, end_own_seed
 
 
@@ -134,13 +134,13 @@ class SimEngine(Engine):
         super().__init__(rank, size)
         self.room, self.numbers = room, {}
 
-    def fold(self, array, reduction, ranks, owned=False):
-        arrays = self._meet(ranks, f"fold by {reduction}: {_kind(array)}", array if owned else array.copy())
+    def fold(self, array, reduction, ranks, owned=False, kind=""):
+        arrays = self._meet(ranks, f"fold by {reduction}: {kind or kind_of(array)}", array if owned else array.copy())
         return folded(arrays, reduction)
 
     def fold_parts(self, parts, reduction, ranks):
         mine = ranks.index(self.rank)
-        what = f"fold of parts by {reduction}: {', '.join(map(_kind, parts))}"
+        what = f"fold of parts by {reduction}: {', '.join(map(kind_of, parts))}"
         heaps = self._meet(ranks, what, [part.copy() for part in parts])
         return folded([heap[mine] for heap in heaps], reduction)
 
@@ -158,7 +158,7 @@ class SimEngine(Engine):
         return np.concatenate([part.reshape(-1) for part in arrays])
 
     def spread(self, array, root, ranks):
-        return self._meet(ranks, f"broadcast from {root}: {_kind(array)}", array.copy())[root].copy()
+        return self._meet(ranks, f"broadcast from {root}: {kind_of(array)}", array.copy())[root].copy()
 
     def deliver(self, array, to, tag):
         with self.room.change:
@@ -182,7 +182,8 @@ class SimEngine(Engine):
             room.taken[key] = room.taken.get(key, 0) + 1
             room.change.notify_all()
         if array.shape != shape or array.dtype != dtype:
-            raise RankError(f"rank {self.rank} waits for {dtype}{list(shape)} from rank {source}, which has sent {_kind(array)}")
+            raise RankError(f"rank {self.rank} waits for {described(dtype, tuple(shape))} from rank {source}, which has sent "
+                            f"{kind_of(array)}")
         return array
 
     def close(self):
@@ -219,7 +220,3 @@ class SimEngine(Engine):
 
 def _shapes(shapes):
     return " and ".join([str(list(shape)) for shape in shapes])
-
-
-def _kind(array):
-    return f"{array.dtype}{list(array.shape)}"

@@ -17,11 +17,9 @@ import itertools
 import math
 from typing import Any
 
-import numpy as np
-
 from ..common.dim import total
 from ..common.errors import DTypeError, GradientError, RankError, ShapeError, ValueRangeError
-from ..common.ranks import FOLDS, WORLD, engine
+from ..common.ranks import FOLDS, WORLD, engine, kinds_of, packed
 from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
@@ -152,11 +150,6 @@ def all_reduce_coalesced_infer(*xs, reduction, group):
     if any(x.dtype != xs[0].dtype for x in xs):
         raise DTypeError("all_reduce_coalesced: the tensors have different dtypes", note=", ".join(map(str, xs)))
     return AbstractTuple(tuple([all_reduce_infer(x, reduction=reduction, group=group) for x in xs]))
-
-
-def _packed(arrays):
-    """The elements of arrays of one dtype, one array behind the other."""
-    return np.concatenate([array.reshape(-1) for array in arrays])
 
 
 @eval_rule(all_reduce_coalesced)
@@ -622,10 +615,10 @@ def begin_infer(*xs, operator, settings):
 def begin_eval(*xs, operator, settings):
     here, prim = engine(), find_primitive(operator)
     if prim is all_reduce_coalesced or prim is all_reduce:               # the copy is that in which the sum is made
-        mine, shapes = _packed(xs), [x.shape for x in xs]
+        mine, kind, shapes = packed(xs), kinds_of(xs), [x.shape for x in xs]
 
         def reduced():
-            made = _unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True), shapes)
+            made = _unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True, kind=kind), shapes)
             return made if prim is all_reduce_coalesced else made[0]
         return here.begin(reduced)
     run, (x,) = eval_rule[prim], [x.copy() for x in xs]

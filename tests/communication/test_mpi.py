@@ -1,7 +1,7 @@
 """Ranks as processes: the same values as in a simulated world, and an end for all when one fails."""
-import ast
 import json
 import re
+import shutil
 import sys
 import time
 
@@ -13,6 +13,7 @@ from mindlite.communication import SimWorld
 from mindlite.communication.mpi import share_of_cores
 
 PROGRAM = '''
+import json
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ import numpy as np
 import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.communication import comm_func, create_group, get_group_size, get_rank, init
+from mindlite.common.errors import RankError
 from mindlite.ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all_to_all, broadcast_from, receive,
                                       reduce_scatter, reduce_to, send)
 
@@ -39,7 +41,11 @@ def values():
     mine = Tensor(np.full((sizes[rank], 2), rank, np.float64))
     gathered = all_gather(mine, sizes=sizes)
     large = Tensor(np.arange(3 << 19, dtype=np.float32) % 1000 * (rank + 1))
+    missing = Tensor(np.array([1.0, np.nan, -np.inf, np.nan][rank:] + [2.0] * rank, np.float32))
+    none = Tensor(np.zeros((0, 3), np.float32))
+    turned = ms.ops.transpose(Tensor(np.arange(600, dtype=np.float32).reshape(2, 300) * (rank + 1)), (1, 0))
     create_group("last two", [size - 2, size - 1])
+    create_group("first and last", [0, size - 1])
     if rank == 0:
         send(x, to=1, tag=7)
     came = receive(shape=(3, 2), dtype=ms.float32, source=0, tag=7) if rank == 1 else x
@@ -50,6 +56,12 @@ def values():
                                           all_to_all(large, split_axis=0, gather_axis=0))],
              *[part[::977] for part in all_reduce_coalesced(large[:700], large[1:300000], large[5:9], large[7:400000])],
              all_reduce(x, group="last two") if rank >= size - 2 else x,
+             all_reduce(large, group="first and last")[::40961] if rank in (0, size - 1) else x,
+             all_reduce(turned), all_gather(turned),
+             *[part for reduction in ("max", "min") for part in (
+                 all_reduce(missing, reduction=reduction), all_reduce(ops.tile(missing, (100,)), reduction=reduction)[:4],
+                 reduce_scatter(ops.tile(missing, (100,)), reduction=reduction)[:4])],
+             *[each(none) for each in (all_reduce, all_gather, reduce_scatter, broadcast_from)], *all_reduce_coalesced(none, x),
              ms.jit(ms.grad(lambda x: (all_reduce(x) * x).sum()), fullgraph=True)(x), ms.jit(beside, fullgraph=True)(large, x)]
     waiting = [comm_func.all_reduce(x * n, async_op=True) for n in range(3)]
     for out, handle in reversed(waiting):
@@ -81,7 +93,49 @@ def fail(how, folder):
             all_gather(Tensor([1.0]))
         if how == "shape":
             all_reduce(Tensor([1.0, 2.0]))
+        if how == "joined":
+            all_reduce_coalesced(Tensor([[1.0]]), Tensor(np.ones(1000, np.float32)))
+        if how == "parts":
+            all_to_all(Tensor(np.ones(get_group_size() + 1)), split_axis=0, gather_axis=0,
+                       splits=(2,) + (1,) * (get_group_size() - 1), gathers=(1,) * get_group_size())
+        if how == "kind":
+            receive(shape=(3,), dtype=ms.float32, source=0, tag=7)
+        if how == "interrupt":
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            try:
+                all_reduce(Tensor([1.0]))
+            except TimeoutError:
+                all_reduce(Tensor([1.0]))
+        if how == "handler":
+            signal.signal(signal.SIGALRM, lambda *_: all_reduce(Tensor([5.0])))
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+    if how == "joined":
+        all_reduce_coalesced(Tensor(np.ones(1000, np.float32)), Tensor([[1.0]]))
+    if how == "parts":
+        all_to_all(Tensor(np.ones(get_group_size())), split_axis=0, gather_axis=0)
+    if how == "kind" and get_rank() == 0:
+        send(Tensor([1.0, 2.0]), to=1, tag=7)
+    if how in ("interrupt", "handler") and get_rank() == 0:
+        time.sleep(1)
     all_reduce(Tensor([1.0]))
+
+
+def interrupt(*_):
+    raise TimeoutError
+
+
+def fork():
+    """A process that is forked from a rank is none: it cannot communicate, and its end is not that of the rank."""
+    all_reduce(Tensor([1.0]))
+    child = os.fork()
+    if child == 0:
+        try:
+            all_reduce(Tensor([1.0]))
+        except RankError as error:
+            sys.exit(7 if "forked" in str(error) else 8)
+        sys.exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 if __name__ == "__main__":
@@ -89,9 +143,14 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         init(timeout=4)
         fail(*sys.argv[1:])
+    from mindlite.common.config import config
     from mindlite.common.ranks import engine
     sys.stderr.write(f"link {engine().link}\\n")
-    lines = [f"rank {get_rank()}: {values()!r}\\n"]
+    fork()
+    mapped = [line.split(maxsplit=5)[-1].strip() for line in open("/proc/self/maps")]
+    assert not [name for name in mapped if name.startswith("/dev/shm/") and not name.endswith("(deleted)")], "kill -9 leaves it"
+    assert any("memfd:mindlite-ranks" in name for name in mapped) == config.shared_memory
+    lines = [f"rank {get_rank()}: {json.dumps(values())}\\n"]
     sys.stdout.write(lines[0])
 '''
 TIMEOUT = 4                                      # seconds, in the program
@@ -100,6 +159,11 @@ EXPECTED = {                                     # how rank 1 fails: what is tol
     "stop": "rank 0 waits in collective 2 of the ranks [0, 1]: fold by sum of float32[1]",
     "other": "rank 1: collective 2 of the ranks [0, 1]: gather of float32",
     "shape": "rank 1: collective 2 of the ranks [0, 1]: fold by sum of float32[2]",
+    "joined": "rank 1: collective 2 of the ranks [0, 1]: fold by sum of float32[1, 1] and float32[1000]",
+    "parts": "rank 0 waits for [8, 8] bytes from the ranks [0, 1], which send [8, 16]",
+    "kind": "rank 1 waits for float32[3] from rank 0, which has sent float32[2]",
+    "interrupt": "rank 1 has left collective 2 of the ranks [0, 1]: fold by sum of float32[1] by TimeoutError",
+    "handler": "rank 1 is in collective 2 of the ranks [0, 1]: fold by sum of float32[1]; what has interrupted it, a signal's",
 }
 
 
@@ -126,7 +190,7 @@ def test_processes_compute_what_a_simulated_world_computes(program, count, memor
     assert status == 0, err
     lines = sorted(line for line in out.splitlines() if line.startswith("rank "))
     for line, want in zip(lines, simulated(program, count), strict=True):
-        for a, b in zip(ast.literal_eval(line.split(": ", 1)[1]), want, strict=True):
+        for a, b in zip(json.loads(line.split(": ", 1)[1]), want, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
@@ -144,6 +208,32 @@ def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how, ra
     while (left := [rank for rank, (process, _) in enumerate(rows) if is_running(int(process))]) and time.time() < end:
         time.sleep(0.01)
     assert not left and time.time() < end, f"the ranks {left} are still there"
+
+
+GROUPS = """
+import numpy as np
+from mindlite import Tensor
+from mindlite.communication import create_group, get_group_size, get_rank, init
+from mindlite.ops.collectives import all_reduce
+init()
+for last in range(1, get_group_size()):
+    create_group(f"to {last}", range(last + 1))
+    if get_rank() <= last:
+        assert float(all_reduce(Tensor(np.ones(1 << 20, np.float32)), group=f"to {last}").max()) == last + 1
+"""
+
+
+@pytest.mark.slow
+def test_ranks_need_no_more_named_memory_than_their_library(tmp_path):
+    """In a container with a small /dev/shm: groups of ranks have megabytes in common, and none of them are there."""
+    launch.needs_mpi()
+    program = tmp_path / "groups.py"
+    program.write_text(GROUPS)
+    inside = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=26m tmpfs /dev/shm && exec "$@"', "sh"]
+    if shutil.which("unshare") is None or launch.start([*inside, "true"])[0] != 0:
+        pytest.skip("another /dev/shm may not be mounted here")
+    status, _, err = launch.start([*inside, launch.STARTER, "-n", "4", sys.executable, str(program)])
+    assert status == 0, err
 
 
 def is_running(process):

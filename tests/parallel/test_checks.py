@@ -140,7 +140,7 @@ class _Slow(type(engine())):
         super().__init__()
         self.size, self.alpha, self.beta = 2, alpha, beta
 
-    def fold(self, array, reduction, ranks, owned=False):
+    def fold(self, array, reduction, ranks, owned=False, kind=""):
         time.sleep(self.alpha + self.beta * array.nbytes)
         return array.copy()
 
