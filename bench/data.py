@@ -74,8 +74,6 @@ class MindSporeLike:
         self.vision, self.texts, self.transforms = (importlib.import_module(f"{package}.dataset.{room}")
                                                    for room in ("vision", "text", "transforms"))
         self.many = dict(num_parallel_workers=WORKERS)
-        if package == "mindlite":                            # processes; MindSpore's own operations run in threads
-            self.many["python_multiprocessing"] = True
 
     def jpeg(self):
         v = self.vision

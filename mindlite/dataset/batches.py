@@ -134,6 +134,9 @@ class BatchDataset(Dataset):
     def processes(self) -> int:
         return (self.num_parallel_workers or config.settings.num_parallel_workers) if self.python_multiprocessing else 1
 
+    def may_use(self) -> int:
+        return 1 if self.per_batch_map is None else 0
+
     def walk(self, run: Run, epoch: int) -> Iterator:
         number, source, of_iterator = run.numbers[id(self)], self.child.walk(run, epoch), run.epoch
         if self.batch_size == -1:

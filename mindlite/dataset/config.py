@@ -158,7 +158,7 @@ def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -
 
 
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
-    """Accepted: the number of workers that is at work follows the time that samples take in any case. raises : ArgumentError"""
+    """Accepted: pipelines of built-in operations get workers where rows cost time in any case. raises : ArgumentError"""
     settings.enable_autotune = flag(enable, "enable")
 
 

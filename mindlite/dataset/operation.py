@@ -97,6 +97,17 @@ def stacked_from(operations: list[Callable]) -> int:
     return first
 
 
+def built_in(operation: Callable) -> bool:
+    """True if nothing of the user's runs in an operation: it is one of ours, and so are those that it holds."""
+    return getattr(operation, "builtin", False) and all(map(_built_in_parts, vars(operation).values()))
+
+
+def _built_in_parts(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_built_in_parts, value))
+    return built_in(value) if callable(value) else True
+
+
 def draws_numbers(operation: Callable) -> bool:
     """True if an operation may draw: a random one, one that holds others, a function of the user's."""
     return not getattr(operation, "builtin", False) or getattr(operation, "random", True) or "transforms" in vars(operation)

@@ -239,6 +239,9 @@ class SyncWaitDataset(Dataset):
         if any(isinstance(node, SyncWaitDataset) and node.condition_name == condition_name for node in child.tree()):
             raise RuntimeError("Condition name is already in use.")
 
+    def may_use(self) -> int:
+        return 0                                             # a row is computed when it is wanted
+
     def stays_home(self) -> bool:
         return True
 

@@ -17,9 +17,11 @@ A node that must see data to go on (filter, bucket, flat_map) walks over `run.ro
 from __future__ import annotations
 
 import collections
+import multiprocessing
 import os
 import sys
 import threading
+import time
 import traceback
 import warnings
 import zlib
@@ -36,6 +38,8 @@ from .mersenne import WORD, SeededPass
 from .workers import Note, Pool
 
 REPLACEMENTS = 16                        # good rows that stand in for bad ones, MindSpore's number
+SPREAD_AFTER = 0.5                       # seconds that rows have cost in this process before workers go on with the others
+SPREAD_FROM = 5e-4                       # seconds that a row, or a batch, costs at least where a worker is worth its way
 Row = list                               # of arrays (or, where a user's function gives them, of Python objects)
 Description = tuple                      # (node number, payload)
 
@@ -54,10 +58,11 @@ class Node:
     children   : the nodes it takes rows from;  made_at : the user's line
     makes_rows : True where computed rows share no memory with what the user holds
     by_row     : True where each row comes of one row below, or of one sample
+    costly     : True after rows have cost so much in this process that workers went on with them
     """
     children: Sequence[Node]
     made_at: Location | None
-    makes_rows = by_row = False
+    makes_rows = by_row = costly = False
 
     def names(self) -> list[str]:
         """The names of the columns."""
@@ -93,6 +98,13 @@ class Node:
         """How many worker processes this node wants; 1 for none."""
         return 1
 
+    def may_use(self) -> int:
+        """How many worker processes may compute its rows, though nobody has asked for some; 0 where that could be noticed.
+
+        Built-in operations on files give the same in every process, a user's function and a user's object may not.
+        """
+        return 1 if self.children else 0
+
     def stays_home(self) -> bool:
         """True if rows must be computed in this process."""
         return False
@@ -123,6 +135,7 @@ class Run:
     skipped: how many samples have been left out
     empty  : what makes the arrays of the batch that is asked for, like np.empty: in a worker they lie in shared memory. Whoever
              makes that batch takes it and leaves np.empty: rows below may be kept by functions of the user's
+    spread : how many workers go on where rows cost time; 0 for none. cost, count : the seconds of so many rows until then
     judged : the nodes above which bad samples must be gone already, because what follows counts or groups rows
     epoch  : the epoch of the iterator. A node may be passed over several times in it, below a repeat: `walk` counts passes
     calls  : {number of a map: what calls its callbacks};  quiet : True if they are not called
@@ -139,7 +152,8 @@ class Run:
         self.pool: Pool | None = None
         self.note: Note | None = None
         self.empty: Callable = np.empty
-        self.skipped = self.epoch = 0
+        self.skipped = self.epoch = self.spread = self.count = 0
+        self.cost = 0.0
         self.calls: dict[int, CallbackCalls] = {}
         self._streams: dict[int, int] = {}
         self._kept: dict[int, dict] = {}                     # {id(node): what SeededPass works out}
@@ -191,9 +205,27 @@ class Run:
         if self.started:
             return
         self.started = True
-        count = 0 if config.settings.debug_mode else max(node.processes() for node in self.nodes)
-        if count > 1 and hasattr(os, "fork"):
-            self.pool = Pool(count, self._in_worker, self._explain, config.settings.multiprocessing_timeout_interval)
+        if config.settings.debug_mode or not hasattr(os, "fork"):
+            return
+        count = max(node.processes() for node in self.nodes)
+        if count > 1:
+            self._fork(count)
+            return
+        allowed = [node.may_use() for node in self.nodes]
+        self.spread = 0 if 0 in allowed or multiprocessing.current_process().daemon else max(allowed)
+        if self.spread > 1 and any(node.costly for node in self.nodes):
+            self._fork(self.spread)
+
+    def _fork(self, count: int) -> None:
+        self.pool = Pool(count, self._in_worker, self._explain, config.settings.multiprocessing_timeout_interval)
+
+    def _workers_go_on(self) -> bool:
+        """True from when on rows have cost so much here that workers compute those that follow, as `spread` allows."""
+        if self.pool is None and self.spread > 1 and self.cost > SPREAD_AFTER and self.cost > SPREAD_FROM * self.count:
+            for node in self.nodes:
+                node.costly = True
+            self._fork(self.spread)
+        return self.pool is not None
 
     def rows(self, node: Node, epoch: int) -> Iterator[Row]:
         """The computed rows of one pass of a node, in order."""
@@ -207,7 +239,7 @@ class Run:
 
     def computed(self, described: Iterator, here: bool = False) -> Iterator[Row]:
         """The rows that are described, in order; bad ones are left out or replaced by good ones, as the settings say."""
-        found = self._here(described) if here or self.pool is None else self.pool.stream(described)
+        found = self._here(described, here) if here or self.pool is None else self.pool.stream(described)
         if config.error_mode() == config.ErrorSamplesMode.REPLACE:
             yield from self._replaced(found)
             return
@@ -243,15 +275,22 @@ class Run:
         for k in range(missing):
             yield good[k % len(good)]
 
-    def _here(self, described: Iterator) -> Iterator:
+    def _here(self, described: Iterator, always: bool) -> Iterator:
+        """The rows that this process computes. always : none of them may be a worker's"""
         for description in described:
+            since = time.perf_counter()
             try:
                 row = self.value(description)
             except BadSample as bad:
                 row = _Skipped(str(bad))                     # type: ignore[assignment]
             finally:
                 draws.end()
+            self.cost += time.perf_counter() - since
+            self.count += 1
             yield row
+            if not always and self._workers_go_on():
+                yield from self.pool.stream(described)       # type: ignore[union-attr]
+                return
 
     def _count(self, why: str) -> None:
         self.skipped += 1

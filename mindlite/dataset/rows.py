@@ -11,7 +11,7 @@ from . import config, draws
 from .callbacks import CallbackCalls, check_callbacks
 from .columns import ColumnError, as_row, check_names, names_list, stacked
 from .dataset import Dataset, all_rows
-from .operation import CROPS, joined, stacked_from, stacked_rules
+from .operation import CROPS, built_in, joined, stacked_from, stacked_rules
 from .pipeline import PipelineError, Row, Run, name_of
 
 TOGETHER = 1 << 16                       # bytes of rows that are computed in one array: they stay in the processor's cache
@@ -80,6 +80,11 @@ class MapDataset(Dataset):
 
     def processes(self) -> int:
         return (self.num_parallel_workers or config.settings.num_parallel_workers) if self.python_multiprocessing else 1
+
+    def may_use(self) -> int:
+        if self.callbacks or not all(map(built_in, self.operations)):
+            return 0
+        return self.num_parallel_workers or config.settings.num_parallel_workers
 
     def stays_home(self) -> bool:
         return bool(self.callbacks)
@@ -188,7 +193,7 @@ class MapDataset(Dataset):
         made = self._ruled(run, payloads, rows[position], None)
         if made is None:
             return None
-        rows[position] = made
+        rows[position] = np.ascontiguousarray(made)
         return rows
 
     def in_one_place(self) -> bool:

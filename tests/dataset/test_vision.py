@@ -376,6 +376,8 @@ def test_loops_over_pixels_give_the_bits_of_numpy():
         plain = (image.astype(np.float32) - mean.astype(np.float32)) / std.astype(np.float32)
         assert kernels.normalised(image, mean, std, False).tobytes() == plain.tobytes()
         assert kernels.normalised(image, mean, std, True).tobytes() == plain.transpose(2, 0, 1).tobytes()
+        assert w == 1 or kernels.byte_image(image[:, ::-1], True) and not kernels.byte_image(image[:, ::-1])
+        assert kernels.normalised(image[:, ::-1], mean, std, True).tobytes() == plain[:, ::-1].transpose(2, 0, 1).tobytes()
 
 
 @pytest.mark.parametrize("image", [IMAGE, IMAGE[:, ::2], IMAGE.astype(np.float32), IMAGE[..., :1]],

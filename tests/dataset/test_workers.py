@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mindlite.dataset as ds
-from mindlite.dataset import workers
+from mindlite.dataset import pipeline, workers
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are made by fork")
 SOURCE = """
@@ -267,3 +267,63 @@ def test_a_network_runs_between_batches_and_in_the_workers(tmp_path):
         print([float((ops.tanh(x) + x).sum()) > 0 for x, _ in data.create_tuple_iterator(num_epochs=1)])
     """, limit=60)
     assert code == 0 and "[True, True, True, True]" in text, text
+
+
+def folder_of_images(path):
+    numbers = np.random.default_rng(4)
+    for k in range(24):
+        (path / f"class{k % 2}").mkdir(exist_ok=True)
+        ds.vision.write_jpeg(str(path / f"class{k % 2}" / f"{k}.jpg"), numbers.integers(0, 256, (40, 48, 3), np.uint8))
+    return str(path)
+
+
+def images_of(path, *operations, **words):
+    ds.config.set_seed(3)
+    rows = ds.ImageFolderDataset(path).map([ds.vision.RandomCropDecodeResize(16), *operations], "image", **words)
+    return rows.map(ds.vision.RandomHorizontalFlip(), "image").filter(lambda label: label < 2, "label").batch(4)
+
+
+def read(iterator):
+    return [[value.tobytes() for value in row] for row in iterator]
+
+
+@pytest.mark.parametrize("mode", list(ds.ErrorSamplesMode))
+def test_workers_go_on_with_the_same_rows_where_built_in_operations_cost_time(tmp_path, monkeypatch, mode):
+    path = folder_of_images(tmp_path)
+    monkeypatch.setattr(ds.config.settings, "error_samples_mode", mode)
+    monkeypatch.setattr(ds.config.settings, "num_parallel_workers", 2)
+    wanted = read(images_of(path).create_tuple_iterator(num_epochs=1, output_numpy=True))
+    monkeypatch.setattr(pipeline, "SPREAD_AFTER", 0.0)
+    monkeypatch.setattr(pipeline, "SPREAD_FROM", 0.0)
+    dataset = images_of(path)
+    iterator = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert iterator._run.pool is None
+    first = [value.tobytes() for value in next(iterator)]
+    assert [first, *read(iterator)] == wanted and iterator._run.pool is not None
+    again = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    next(again)
+    assert again._run.pool is not None and read(again)       # it is known now what rows cost
+    again.stop()
+
+
+class Steps(ds.DSCallback):
+    def ds_step_end(self, info):
+        self.seen = info.cur_step_num
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: images_of(path, lambda image: image),
+    lambda path: images_of(path, ds.transforms.Compose([lambda image: image])),
+    lambda path: images_of(path, ds.transforms.RandomApply([ds.vision.Invert(), np.array])),
+    lambda path: ds.ImageFolderDataset(path, decode=True).map(ds.vision.Invert(), "image", num_parallel_workers=1),
+    lambda path: images_of(path).batch(2, per_batch_map=lambda *columns: columns[:2], input_columns=["image", "label"]),
+    lambda path: ds.NumpySlicesDataset(np.zeros((9, 4, 4, 3), np.uint8), ["image"]).map(ds.vision.Invert(), "image"),
+    lambda path: images_of(path).sync_wait("here", num_batch=99),
+    lambda path: ds.ImageFolderDataset(path, decode=True).map(ds.vision.Invert(), "image", callbacks=Steps()),
+], ids=["function", "composed", "held", "one", "batch", "array", "sync", "callbacks"])
+def test_what_is_the_users_stays_in_the_process_where_nobody_asks_for_workers(tmp_path, monkeypatch, make):
+    monkeypatch.setattr(pipeline, "SPREAD_AFTER", 0.0)
+    monkeypatch.setattr(pipeline, "SPREAD_FROM", 0.0)
+    monkeypatch.setattr(ds.config.settings, "num_parallel_workers", 2)
+    iterator = make(folder_of_images(tmp_path)).create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert read(iterator) and iterator._run.pool is None

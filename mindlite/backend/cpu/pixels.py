@@ -5,25 +5,28 @@ rows may lie apart, as those of a part of an image do.
 """
 import functools
 
-from ...common.dtype import dtype as to_dtype, float32, int32, uint8
+from llvmlite import ir
+
+from ...common.dtype import dtype as to_dtype, float32, int16, int32, uint8
 from ..target import current
-from .native import F32, F64, I8, I32, I64, Value, kernel_of, kernel_writer
+from .native import F32, F64, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_writer
 
 BITS, SHIFT = 2048, 4                    # OpenCV's weights of bytes are in 1/2048; bits that are dropped after the columns
+LANES = 4
 
 
-def pixels_kernel(kind, dtype, channels, planes=False, target=None):
+def pixels_kernel(kind, dtype, channels, planes=False, mirrored=False, target=None):
     """The kernel of an operation on images; None for a dtype other than uint8.
 
     kind : "linear"      args [image, bytes of a row, its height, width, out uint8, its height, width,
-                               work int32[4 width + 2 width channels]], [begin, end) is [0, 1)
+                               work int32[4 width + width channels + 4]], [begin, end) is [0, 1)
            "normalised"  args [image, bytes of a row, height, width, out float32, float32[mean.., std..]], [begin, end): rows;
-                               planes: channels are the first axis of out
+                               planes: channels are the first axis of out; mirrored: left and right are exchanged
            "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows
     """
     if to_dtype(dtype) is not uint8:
         return None
-    facts = (channels, planes) if kind == "normalised" else (channels,)
+    facts = (channels, planes, mirrored) if kind == "normalised" else (channels,)
     return kernel_of(KINDS[kind], *facts, target=target or current())
 
 
@@ -48,27 +51,39 @@ def _neighbours(f, position, have, want):
 
 @kernel_writer(lambda channels: f"linear_bytes_{channels}")
 def write_linear_bytes(f, channels):
-    """OpenCV's linear interpolation of bytes: columns first, then rows, rounded to 1/4 and to 1."""
+    """OpenCV's linear interpolation of bytes: columns first, then rows, rounded to 1/4 and to 1.
+
+    Mixed columns are below 2 ** 15, so that rows are mixed in 16 bits. Pixels of three channels are mixed in four lanes, where the
+    fourth is one of the next pixel: the last columns, which have none, go one by one.
+    """
     f.fastmath = ()
     stride, tall, wide, height, width = (f.arg(k) for k in (1, 2, 3, 5, 6))
     image, out, work = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(4)), f.array(int32, f.arg(7))
     first, second, left, right = (work.at(width * k) for k in range(4))
-    rows = work.at(width * 4), work.at(width * (4 + channels))          # two rows with the columns mixed
+    mixed_rows = f.array(int16, work.at(width * 4).address)
+    rows = [mixed_rows, mixed_rows.at(width * channels + LANES)]        # two rows with the columns mixed
+    safe = f.variable(I64, 0)                                           # columns that are mixed in lanes
     with f.loop(0, width) as x:
         base, left[x], right[x] = _neighbours(f, x, wide, width)
         first[x] = f.convert(base * channels, I32)
         second[x] = f.convert(f.minimum(base + 1, wide - 1) * channels, I32)
+        if channels == 3:
+            safe.set(f.select(base + 1 < wide - 1, x + 1, safe.get()))
     held = [f.variable(I64, -1), f.variable(I64, -1)]                   # which rows of the image they are: even ones, odd ones
 
     def mix(number, parity):
         with f.when(held[parity].get().differs(number)):
             held[parity].set(number)
             line, target = image.at(number * stride), rows[parity]
-            with f.loop(0, width) as x:
+            with f.loop(0, safe.get()) as x:
+                mixed = _lanes(f, line, first[x], left[x]) + _lanes(f, line, second[x], right[x])
+                narrow = f.builder.trunc((mixed >> _splat(f, SHIFT)).ir, ir.VectorType(I16, LANES))
+                f.builder.store(narrow, f.builder.inttoptr(target.at(x * channels).address.ir, PTR), align=2)
+            with f.loop(safe.get(), width) as x:
                 a, b, here, there = left[x], right[x], _wide(f, first[x]), _wide(f, second[x])
                 for channel in range(channels):
                     mixed = f.convert(line[here + channel], I32) * a + f.convert(line[there + channel], I32) * b
-                    target[x * channels + channel] = mixed >> SHIFT
+                    target[x * channels + channel] = Value(f, f.builder.trunc((mixed >> SHIFT).ir, I16))
 
     with f.loop(0, height) as y:
         base, upper, lower = _neighbours(f, y, tall, height)
@@ -81,21 +96,36 @@ def write_linear_bytes(f, channels):
                 with other:
                     mix(number, 1)
         # at the last row both neighbours are one row, and the second weight is 0
-        even_weight, odd_weight = f.select(even, upper, lower), f.select(even, lower, upper)
+        shares = f.select(even, upper, lower), f.select(even, lower, upper)
         line = out.at(y * width * channels)
         with f.loop(0, width * channels) as i:
-            total = ((rows[0][i] * even_weight) >> 16) + ((rows[1][i] * odd_weight) >> 16) + 2
-            line[i] = Value(f, f.builder.trunc((total >> 2).ir, I8))
+            high = [(Value(f, f.builder.sext(row[i].ir, I32)) * share) >> 16 for row, share in zip(rows, shares)]
+            line[i] = Value(f, f.builder.trunc(((high[0] + high[1] + 2) >> 2).ir, I8))
 
 
 def _wide(f, value):
     return Value(f, f.builder.sext(value.ir, I64))
 
 
+def _splat(f, number):
+    return Value(f, ir.Constant(ir.VectorType(I32, LANES), [number] * LANES))
+
+
+def _lanes(f, line, offset, weight):
+    """Four bytes of a row by a weight, as 32 bits each."""
+    pointer = f.builder.inttoptr(line.at(_wide(f, offset)).address.ir, PTR)
+    kind, one = ir.VectorType(I32, LANES), ir.VectorType(I32, 1)
+    none = ir.Constant(one, ir.Undefined)
+    alone = f.builder.insert_element(none, weight.ir, ir.Constant(I32, 0))
+    everywhere = f.builder.shuffle_vector(alone, none, ir.Constant(kind, None))
+    pixels = f.builder.zext(f.builder.load(pointer, typ=ir.VectorType(I8, LANES), align=1), kind)
+    return Value(f, f.builder.mul(pixels, everywhere))
+
+
 # ------------------------------------------------------------------- normalised, mirrored
 
-@kernel_writer(lambda channels, planes: f"normalised_{channels}_{'planes' if planes else 'pixels'}")
-def write_normalised(f, channels, planes):
+@kernel_writer(lambda channels, planes, mirrored: f"normalised_{channels}{'_planes' * planes}{'_mirrored' * mirrored}")
+def write_normalised(f, channels, planes, mirrored):
     """(x - mean) / std by channel, in float32."""
     f.fastmath = ()
     stride, height, width = (f.arg(k) for k in (1, 2, 3))
@@ -106,7 +136,8 @@ def write_normalised(f, channels, planes):
         lines = [out.at((height * k + y) * width) if planes else out.at(y * width * channels + k) for k in range(channels)]
         with f.loop(0, width) as x:
             for k in range(channels):
-                pixel = Value(f, f.builder.uitofp(line[x * channels + k].ir, F32))
+                place = (width - 1 - x if mirrored else x) * channels + k
+                pixel = Value(f, f.builder.uitofp(line[place].ir, F32))
                 lines[k][x if planes else x * channels] = (pixel - mean[k]) / std[k]
 
 

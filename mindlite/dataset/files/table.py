@@ -149,6 +149,9 @@ class FileSource(Source):
     def whole(self) -> Sequence[np.ndarray] | None:
         return self.found.arrays
 
+    def may_use(self) -> int:
+        return 0 if any(map(callable, self.arguments.values())) else 1
+
     def labels(self) -> np.ndarray | None:
         return self.found.labels
 

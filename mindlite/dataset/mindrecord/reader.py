@@ -304,6 +304,9 @@ class MindDataset(Source):
             engine.shuffle(part)
         return np.concatenate([np.array(part, np.int64) for part in parts])
 
+    def may_use(self) -> int:
+        return 1
+
     def labels(self) -> np.ndarray | None:
         column = getattr(self.sampler, "class_column", "label")
         if column not in self.rows.files[0].index_fields:

@@ -234,13 +234,14 @@ def RandomCrop(image, /, size, padding=None, pad_if_needed=False, fill_value=0, 
 
 def random_part(height: int, width: int, scale: tuple, ratio: tuple, attempts: int) -> tuple[int, int, int, int]:
     """(top, left, height, width) of a part with a random area and aspect (Szegedy et al. 2015); the middle if none fits."""
-    numbers = draws.generator()
+    numbers, (low, high) = draws.generator(), (math.log(end) for end in ratio)
     for _ in range(attempts):
-        area = height * width * numbers.uniform(*scale)
-        aspect = math.exp(numbers.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        share, shape, y, x = numbers.random(4).tolist()
+        area = height * width * (scale[0] + (scale[1] - scale[0]) * share)
+        aspect = math.exp(low + (high - low) * shape)
         w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
         if 0 < w <= width and 0 < h <= height:
-            return int(numbers.integers(height - h + 1)), int(numbers.integers(width - w + 1)), h, w
+            return int(y * (height - h + 1)), int(x * (width - w + 1)), h, w
     aspect = min(max(width / height, ratio[0]), ratio[1])
     w, h = min(width, round(height * aspect)), min(height, round(width / aspect))
     return (height - h) // 2, (width - w) // 2, h, w

@@ -14,9 +14,9 @@ from ...common.once import once
 
 
 @once
-def _function(kind: str, channels: int, planes: bool = False) -> tuple[Callable, Any]:
+def _function(kind: str, channels: int, planes: bool = False, mirrored: bool = False) -> tuple[Callable, Any]:
     """(the C function of a kernel, what keeps it)"""
-    kernel = current().library_kernel("pixels", kind=kind, dtype="uint8", channels=channels, planes=planes)
+    kernel = current().library_kernel("pixels", kind=kind, dtype="uint8", channels=channels, planes=planes, mirrored=mirrored)
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     return signature(kernel.address), kernel
 
@@ -29,24 +29,26 @@ def _address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def byte_image(image: np.ndarray) -> bool:
-    """True for bytes (height, width, 1 or 3) whose rows lie as they are read."""
-    return image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] in (1, 3) and image.size > 0 and \
-        image.strides[1:] == (image.shape[2], 1)
+def byte_image(image: np.ndarray, either_way: bool = False) -> bool:
+    """True for bytes (height, width, 1 or 3) whose rows lie as they are read. either_way : or from right to left"""
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] not in (1, 3) or not image.size:
+        return False
+    across, channels = image.strides[1], image.shape[2]
+    return (across == channels or either_way and across == -channels) and image.strides[2] == 1
 
 
 def linear_bytes(image: np.ndarray, height: int, width: int) -> np.ndarray:
     """OpenCV's linear interpolation of bytes: columns first, then rows, rounded to 1/4 and to 1. image : see `byte_image`"""
     channels = image.shape[2]
     out = np.empty((height, width, channels), np.uint8)
-    work = np.empty(2 * width + 2 * width + 2 * width * channels, np.int32)
+    work = np.empty((4 + channels) * width + 4, np.int32)
     _run(_function("linear", channels), 1, _address(image), image.strides[0], *image.shape[:2], _address(out), height, width,
          _address(work))
     return out
 
 
 def normalised(image: np.ndarray, mean: Any, std: Any, planes: bool, out: np.ndarray | None = None) -> np.ndarray:
-    """(x - mean) / std by channel, in float32. image : see `byte_image`;  planes : channels first in the result
+    """(x - mean) / std by channel, in float32. image : see `byte_image`, either way;  planes : channels first in the result
 
     out : where to write it, one block of memory
     """
@@ -55,7 +57,9 @@ def normalised(image: np.ndarray, mean: Any, std: Any, planes: bool, out: np.nda
         out = np.empty((channels, height, width) if planes else image.shape, np.float32)
     shares = np.empty((2, channels), np.float32)
     shares[0], shares[1] = mean, std
-    _run(_function("normalised", channels, planes), height, _address(image), image.strides[0], height, width, _address(out),
+    backwards = image.strides[1] < 0
+    begin = _address(image) - (width - 1) * channels if backwards else _address(image)
+    _run(_function("normalised", channels, planes, backwards), height, begin, image.strides[0], height, width, _address(out),
          _address(shares))
     return out
 

@@ -40,7 +40,7 @@ def transpose_stack(transpose: Any, images: np.ndarray, at: Any, out: np.ndarray
 def normalise_planes_of_stack(normalize: Any, transpose: Any, images: np.ndarray, at: Any,
                               out: np.ndarray | None) -> np.ndarray | None:
     """Normalize, then HWC2CHW, of many images: of bytes in one loop over the pixels, written where they belong."""
-    if images.ndim != 4 or not (normalize.is_hwc and kernels.byte_image(images[0]) and
+    if images.ndim != 4 or not (normalize.is_hwc and kernels.byte_image(images[0], True) and
                                 len(normalize.mean) in (1, images.shape[3])):
         found = normalise_stack(normalize, images, at, None)
         return None if found is None else transpose_stack(transpose, found, at, out)
@@ -85,10 +85,13 @@ def crop_stack(crop: Any, images: np.ndarray, at: Any, out: np.ndarray | None) -
 
 @stacks(RandomHorizontalFlip)
 def flip_stack(flip: Any, images: np.ndarray, at: Any, out: np.ndarray | None) -> np.ndarray | None:
-    """RandomHorizontalFlip of many images."""
+    """RandomHorizontalFlip of many images; of one image a view, which what follows reads from right to left."""
     if images.ndim != 4:
         return None
     found = images
+    if len(images) == 1:
+        at(0)
+        return images[:, :, ::-1] if draws.generator().random() < flip.prob else images
     for k, image in enumerate(images):
         at(k)
         if draws.generator().random() < flip.prob:
