@@ -53,8 +53,8 @@ def _neighbours(f, position, have, want):
 def write_linear_bytes(f, channels):
     """OpenCV's linear interpolation of bytes: columns first, then rows, rounded to 1/4 and to 1.
 
-    Mixed columns are below 2 ** 15, so that rows are mixed in 16 bits. Pixels of three channels are mixed in four lanes, where the
-    fourth is one of the next pixel: the last columns, which have none, go one by one.
+    Mixed columns are below 2 ** 15, so that rows are mixed in 16 bits. Pixels of three channels are mixed in four lanes, where
+    the fourth is one of the next pixel: the last columns, which have none, go one by one.
     """
     f.fastmath = ()
     stride, tall, wide, height, width = (f.arg(k) for k in (1, 2, 3, 5, 6))
