@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.config import config
-from ..common.dim import Dim, compare, evaluate, symbols_of
+from ..common.dim import evaluate
 from ..common.errors import InternalError, MindliteError
 from ..common.locks import new_lock
 from ..common.storage import elsewhere
@@ -37,7 +37,7 @@ from .beside import Making, pays
 from .interpreter import interpreter, wrap
 from .kernels import OFTEN_ENOUGH, Compiled, KernelOfSizes, Walk, can_walk, is_at_once, shows_its_sizes
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
-from .sizes import symbols_in
+from .sizes import Guards, symbols_in
 from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
 from .views import view_maker
 
@@ -241,11 +241,11 @@ class Call:
 
 
 class OpenFunction(GraphOperation):
-    """A planned function over open sizes. guards: what has to hold of them, [Constraint]; confirmed: it gives what the function
+    """A planned function over open sizes. guards: what has to hold of them; confirmed: it gives what the function
     gave for some sizes, None before that is known; views, walks: as of a FunctionOperation; kernel: the KernelOfSizes"""
     of_function = True
 
-    def __init__(self, graph, several=True, guards=(), ways=((), False), compile_=None):
+    def __init__(self, graph, several=True, guards=None, ways=((), False), compile_=None):
         super().__init__(graph)
         self.several, self.guards, self.confirmed = several, guards, None
         self.views, self.walks = ways
@@ -257,7 +257,7 @@ class OpenFunction(GraphOperation):
 
     def of_sizes(self, call, env):
         """The FunctionOperation of a call. raises : Unplanned where a guard does not hold of its sizes"""
-        if not all(compare(g.op, evaluate(g.left, env), evaluate(g.right, env)) for g in self.guards):
+        if not self.guards.hold(env):
             raise Unplanned("a rule refuses these sizes")
         return FunctionOfSizes(call, self, env)
 
@@ -274,11 +274,11 @@ def open_function(call, pattern):
     except (MindliteError, TypeError, AttributeError, Unplanned):         # it asks for the numbers, as `if n < 1` does
         return None
     shown = set(symbols_in(pattern))
-    if not symbols_of_graph(graph) <= shown or not all(
-            isinstance(end, (int, Dim)) and symbols_of(end) <= shown for g in assumed for end in (g.left, g.right)):
+    guards = Guards(assumed, shown)
+    if not guards.are_known or not symbols_of_graph(graph) <= shown:
         return None
     opened, given = call.opened(Opening(iter(pattern)))
-    return OpenFunction(graph, several, assumed, ways, lambda: compiled_with_checks(
+    return OpenFunction(graph, several, guards, ways, lambda: compiled_with_checks(
         call.function.__name__, opened, of_call(call.function, given, call.named), several))
 
 

@@ -39,7 +39,7 @@ from ..optim import optimise
 from .kernels import SEVERAL, Compiled, KernelOfSizes, Walk, can_walk, shows_its_sizes, walk_of
 from .local_program import LocalProgram, program_key
 from .products import may_wait, waiting_of
-from .sizes import Fit, Visits, symbols_in
+from .sizes import Fit, Guards, Visits, symbols_in
 from collections.abc import Callable
 from typing import Any
 
@@ -228,13 +228,15 @@ class Derivative:
     """What the Backwards of an operator for different sizes are copies of.
 
     wrt, sources, graph : as a Backward is made of them; symbols : those of the sizes, in order
+    guards : what has to hold of the sizes;   is_possible : False where the rules ask for more than the sizes
     """
 
-    def __init__(self, operation, wrt, symbols):
-        with collecting() as assumed:
+    def __init__(self, operation, wrt, symbols, assumed):
+        with collecting() as more:
             self.wrt, sources, graph = operation.derive(wrt)
         self.number, self.symbols, self.of_function = next(_numbers), symbols, operation.of_function
-        self.holds = not assumed and symbols_of_graph(graph) <= set(symbols)
+        self.guards = Guards((*assumed, *more), set(symbols))
+        self.is_possible = self.guards.are_known and symbols_of_graph(graph) <= set(symbols)
         used = set(graph.outputs).union(*(node.args for node in graph.nodes))
         saved = graph.parameters[:len(sources)]
         self.sources = tuple([source for source, p in zip(sources, saved) if p in used])
@@ -304,7 +306,8 @@ def derivative_for(operation, wrt):
     if config.repeatable or any(not isinstance(size, int) for a in operation.abstracts for size in getattr(a, "shape", ())):
         return None, None
     key, sizes = operation.family()
-    return made_for((key, wrt), sizes, lambda pattern: open_derivative(operation, wrt, pattern))
+    made, env = made_for((key, wrt), sizes, lambda pattern: open_derivative(operation, wrt, pattern))
+    return (None, None) if made is None or not made.guards.hold(env) else (made, env)
 
 
 def made_for(key, sizes, make):
@@ -326,14 +329,14 @@ def open_derivative(operation, wrt, pattern):
     try:
         with collecting() as assumed:
             made = operation.opened(Opening(iter(pattern)))
-        if assumed or made.seeds != operation.seeds:
+        if made.seeds != operation.seeds:
             return None
-        found = Derivative(made, wrt, symbols_in(pattern))
+        found = Derivative(made, wrt, symbols_in(pattern), assumed)
     except InternalError:
         raise
     except (MindliteError, UnknownSizeError):
         return None
-    return found if found.holds else None
+    return found if found.is_possible else None
 
 
 class GraphOperation:

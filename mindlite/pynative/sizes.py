@@ -5,7 +5,7 @@
 Places that always had equal numbers share a Symbol, as in signatures of compiled functions; here a place may also be a multiple
 of another one, or differ from it by a number, in all visits. Sizes of 0 and 1 broadcast and vanish: they are no part of a visit.
 """
-from ..common.dim import Dim, Symbol, evaluate, lone_symbol
+from ..common.dim import Dim, Symbol, compare, evaluate, lone_symbol, symbols_of
 
 MOST_VISITS = 16                                 # that are remembered
 
@@ -107,3 +107,21 @@ class Fit:
             if evaluate(dim, env) != sizes[index]:
                 return None
         return env
+
+
+class Guards:
+    """What rules require of open sizes and cannot show, as that an index is less than its axis: asked of each tuple of sizes.
+
+    assumed : [Constraint], as `collecting` gives them;      symbols : those of the sizes
+    are_known : they are about these symbols and nothing else
+    """
+    __slots__ = ("ends", "are_known")
+
+    def __init__(self, assumed, symbols):
+        self.ends = tuple(dict.fromkeys([(each.op, each.left, each.right) for each in assumed]))
+        self.are_known = all([isinstance(end, (int, Dim)) and symbols_of(end) <= symbols
+                              for _, *both in self.ends for end in both])
+
+    def hold(self, env):
+        """True where all are true of {Symbol: size}."""
+        return all([compare(op, evaluate(left, env), evaluate(right, env)) for op, left, right in self.ends])

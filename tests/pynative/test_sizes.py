@@ -19,6 +19,7 @@ from mindlite.mindir.control import make_tuple
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
 from mindlite.mindir.primitive import find_primitive, infer_rule
+from mindlite.ops.slicing import slice_
 from mindlite.pynative import Recorded, backward, beside, functions, kernels, operation
 from mindlite.pynative.kernels import single_node
 from mindlite.pynative.sizes import MOST_VISITS, Fit, Visits, common, symbols_in
@@ -137,6 +138,30 @@ def test_one_derivative_serves_all_sizes(at_once):
     assert any(visits.made for visits in operation._families.values())
 
 
+def test_rows_at_all_places_of_all_lengths_have_one_derivative(at_once, monkeypatch):
+    def step(n):
+        x, w = tensor(n, 4, 79, seed=n), np.arange(n, 0.0, -1)
+        gradient = ms.grad(lambda a: sum(a[t].sum() * float(w[t]) for t in range(n)))(x)
+        np.testing.assert_array_equal(gradient.asnumpy(), np.broadcast_to(w[:, None, None], (n, 4, 79)).astype(np.float32))
+    for n in (20, 22, 25, 21):
+        step(n)
+    derived = []
+    for where, name in ((operation, "gradients_only"), (operation.Operation, "derive")):
+        monkeypatch.setattr(where, name, lambda *given, _name=name, _before=getattr(where, name): derived.append(_name)
+                            or _before(*given))
+    step(31), step(17)
+    assert not derived
+
+
+def test_a_derivative_serves_only_sizes_of_which_its_guards_hold(at_once):
+    made = operation.Operation(slice_, (AbstractTensor(dt.float32, (30, 7)),), {"start": (11, 0), "sizes": (1, 7), "step": (1, 1)},
+                               AbstractTensor(dt.float32, (1, 7)))
+    derivative, _ = opened(made, (0,))
+    n, columns, first = derivative.symbols
+    assert derivative.guards.hold({n: 12, columns: 7, first: 11})
+    assert not derivative.guards.hold({n: 11, columns: 7, first: 11})
+
+
 def test_a_copy_of_a_derivative_has_no_graph_before_it_is_walked(at_once):
     def loss(x):
         return (ops.log1p(x) * x).sum()
@@ -167,7 +192,7 @@ def test_a_type_that_a_rule_gives_for_symbols_only_is_a_fault(at_once, monkeypat
 FUNCTIONS = {
     "softmax": lambda x, z: ops.softmax(x, -1) * z, "matmul": lambda x, z: ops.matmul(x, z.T), "loss": ops.mse_loss,
     "dense": lambda x, z: ops.dense(x, z), "layer norm": lambda x, z: ops.layer_norm(x, (x.shape[1],), z[0], z[-1]),
-    "row": lambda x, z: x[-1] * z, "late": lambda x, z: x[9] * z, "slices": lambda x, z: x[1:] * z[:-1],
+    "place": lambda x, z: x[x.shape[0] // 2 + 4] * z, "row": lambda x, z: x[-1] * z, "late": lambda x, z: x[9] * z, "slices": lambda x, z: x[1:] * z[:-1],
     "columns": lambda x, z: x[:, 9] * z[:, -1], "chunk": lambda x, z: ops.chunk(x, 2)[0] * z[0],
     "cat": lambda x, z: ops.cat((x, z), 1).sum(1), "stack": lambda x, z: ops.stack((x, z), 1),
     "cross entropy": lambda x, z: ops.cross_entropy(x, Tensor(np.arange(x.shape[0]) % max(1, x.shape[1]))),
