@@ -350,7 +350,7 @@ def _within(known: tuple[int | None, int | None], monomial: Monomial,
             min([x for x in (hi, known[1]) if x is not None], default=None))
 
 
-def _divide_exactly(value: Size, divisor: Size) -> Size | None:
+def divide_exactly(value: Size, divisor: Size) -> Size | None:
     """value / divisor if every term divides, else None; the divisor is an int or a single monomial."""
     terms = _terms(divisor)
     if len(terms) != 1:
@@ -376,7 +376,7 @@ def _split(value: Size, divisor: Size) -> tuple[Size, Size]:
         if isinstance(divisor, int) and isinstance(term, int):
             whole, rest = whole + term // divisor, rest + term % divisor
             continue
-        part = _divide_exactly(term, divisor)
+        part = divide_exactly(term, divisor)
         whole, rest = (whole + part, rest) if part is not None else (whole, rest + term)
     return whole, rest
 

@@ -3,13 +3,14 @@
     (r*1024 + i) // 1024   ->  r            where i < 1024                      reshapes there
     (t // 128)*128 + t % 128   ->  t                                            and back
     i // 32, i % 32   ->  a, b   with i = a*32 + b, two loops in place of one   a loop that a reshape cuts
+    i // h, i % h     ->  a, b   with i = a*h + b   where i < 4*w*h             sizes may be open
 
 A transpose between two reshapes, as heads of attention are made, is a loop nest whose offsets are polynomials in the
 end, so its inner loop reads neighbours; with a division for each element it would be ten times as slow (compare
 Halide's and TVM's simplifiers, which know bounds as well).
 """
 from ..common import dtype as dt
-from ..common.dim import compare, product
+from ..common.dim import compare, divide_exactly, product
 from ..mindir.scalar import (COMPARISONS, BinOp, Const, IndexVar, Load, Reduce, Select, Size, as_expr, binary, constant,
                              index_var, rebuild, walk)
 from .rewriter import Rewriter
@@ -213,37 +214,48 @@ def settled(values, subscripts, loops, notes, indices, fewest):
 def _cut(values, loops, fewest, indices):
     """(an IndexVar that is divided by a number which divides its extent, (outer, inner) IndexVars), or None."""
     first = {around[0] for around in loops if around}
-    best, most = None, 1
+    alone = {around[0] for around in loops if len(around) == 1}
+    best, most = None, None
     for expr in walk(values):
         if not isinstance(expr, BinOp) or expr.fields[0] not in ("floordiv", "mod"):
             continue
         size = expr.fields[2]
-        if not isinstance(size, Const):
+        if not isinstance(size, (Const, Size)):
             continue
         rest = [term for term in _terms(expr.fields[1]) if _divide_product(term, size) is None]
         variable, size = _divided_variable(rest, _number(size), indices)
-        if variable is not None:
-            extent = variable.fields[1]
-            if isinstance(extent, int) and most < size < extent and extent % size == 0 and \
-                    (variable not in first or extent // size >= fewest):
-                best, most = variable, size
+        if variable is None or not _may_be_cut(variable, size, variable in first, alone, fewest):
+            continue
+        if best is None or isinstance(size, int) and isinstance(most, int) and most < size:
+            best, most = variable, size
     if best is None:
         return None
     name, extent, _ = best.fields
-    return best, (index_var(name, extent // most), index_var(name, most))
+    return best, (index_var(name, divide_exactly(extent, most)), index_var(name, most))
+
+
+def _may_be_cut(variable, size, is_first, alone, fewest):
+    """True if a number or an open size divides the extent of a loop; an outermost one keeps enough items, or is all there is."""
+    extent = variable.fields[1]
+    if isinstance(extent, int) and isinstance(size, int):
+        return 1 < size < extent and extent % size == 0 and (not is_first or extent // size >= fewest)
+    return size != 1 and divide_exactly(extent, size) not in (None, 1) and (not is_first or variable in alone)
 
 
 def _divided_variable(terms, size, indices):
     """(the IndexVar that a division of a sum by `size` divides, by which number), (None, 0) if there is none.
 
-    i // 32: (i, 32);   (c*256 + j) // 1024 with j below 256: (c, 4)
+    i // 32: (i, 32);   (c*256 + j) // 1024 with j below 256: (c, 4);   (c*h + j) // (4*h) with j below h: (c, 4)
     """
     for position, (atom, factors) in enumerate(terms):
-        if isinstance(atom, IndexVar) and all(isinstance(factor, Const) for factor in factors):
+        if isinstance(atom, IndexVar) and all(isinstance(factor, (Const, Size)) for factor in factors):
             scale = product([_number(factor) for factor in factors])
             others = terms[:position] + terms[position + 1:]
-            if scale > 0 and size % scale == 0 and (not others or indices.is_inside(indices.total(others), scale)):
-                return atom, size // scale
+            if isinstance(scale, int) and scale <= 0:
+                continue
+            part = divide_exactly(size, scale)
+            if part is not None and (not others or indices.is_inside(indices.total(others), scale)):
+                return atom, part
     return None, 0
 
 
@@ -284,17 +296,17 @@ def _divide(term, size):
 
 
 def _divide_product(term, size):
-    """The same with the product of all numbers in the term; what is left is no size of an operand, maybe."""
+    """The same with the product of all numbers in the term, then of its sizes too; what is left may be no operand's size."""
     made = _divide(term, size)
-    if made is not None or not isinstance(size, Const):
+    if made is not None or _number(size) == 0:                   # 0: of an empty axis, where nothing is computed
         return made
     atom, factors = term
-    sizes = tuple(f for f in factors if not isinstance(f, Const))
-    whole = product(_number(f) for f in (*factors, atom) if isinstance(f, Const))
-    if _number(size) == 0 or whole % _number(size):              # 0: of an empty axis, where nothing is computed
-        return None
-    rest = as_expr(whole // _number(size))
-    return (rest, sizes) if isinstance(atom, Const) else (atom, (*sizes, rest))
+    for kinds in ((Const,), (Const, Size)):
+        left = tuple(f for f in factors if not isinstance(f, kinds))
+        part = divide_exactly(product(_number(f) for f in (*factors, atom) if isinstance(f, kinds)), _number(size))
+        if part is not None:
+            return (as_expr(part), left) if isinstance(atom, kinds) else (atom, (*left, as_expr(part)))
+    return None
 
 
 def _same(factors, others):

@@ -15,7 +15,7 @@ from test_ranges import check, normal                                           
 import mindlite as ms                                                                                   # noqa: E402
 from mindlite import Tensor, ops                                                                        # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
-from mindlite.common.dim import Symbol                                                                  # noqa: E402
+from mindlite.common.dim import Symbol, evaluate                                                        # noqa: E402
 from mindlite.graph_kernel import fusable                                                               # noqa: E402
 from mindlite.graph_kernel.index_arithmetic import Indices, Settled                                     # noqa: E402
 from mindlite.graph_kernel.loopnest import build                                                        # noqa: E402
@@ -34,6 +34,8 @@ def value(expr, env):
         return expr.fields[0]
     if isinstance(expr, IndexVar):
         return env[expr]
+    if isinstance(expr, Size):
+        return evaluate(expr.fields[0], env)
     op, a, b = expr.fields
     return MEANING[op](value(a, env), value(b, env))
 
@@ -42,15 +44,15 @@ def divisions(expr):
     return sum(e.fields[0] in ("floordiv", "mod") for e in walk([expr]) if not isinstance(e, (Const, IndexVar, Size)))
 
 
-def some_index(rng, variables, depth):
-    """A sum, product, quotient or remainder of loop variables and numbers."""
+def some_index(rng, variables, depth, sizes=()):
+    """A sum, product, quotient or remainder of loop variables, numbers and sizes."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice(variables) if rng.random() < 0.7 else as_expr(rng.randrange(0, 9))
     op = rng.choice(["add", "add", "mul", "mul", "floordiv", "mod", "sub"])
-    left = some_index(rng, variables, depth - 1)
+    left = some_index(rng, variables, depth - 1, sizes)
     if op == "add":
-        return binary(op, left, some_index(rng, variables, depth - 1))
-    return binary(op, left, as_expr(rng.choice([2, 3, 4, 6, 12])))
+        return binary(op, left, some_index(rng, variables, depth - 1, sizes))
+    return binary(op, left, as_expr(rng.choice([2, 3, 4, 6, 12, *sizes])))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -69,6 +71,21 @@ def test_a_simplified_index_is_the_same_number_everywhere(seed):
             expected = value(index, env)
             assert value(made, env) == expected and value(settled, env) == value(compared, env)
             assert low is None or low <= expected <= high
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_simplified_index_of_open_sizes_is_the_same_number_everywhere(seed):
+    rng, n, m = random.Random(seed), Symbol("n", lo=0), Symbol("m", lo=0)
+    extents = n.dim, 4 * n.dim * m.dim, 6
+    variables, indices = [index_var(*each) for each in zip("ijk", extents)], Indices()
+    sizes = n.dim, m.dim, n.dim * m.dim, 4 * m.dim, 2 * n.dim * m.dim
+    for _ in range(60):
+        index = some_index(rng, variables, 5, sizes)
+        made = indices(index)
+        for found in ({n: 2, m: 3}, {n: 3, m: 1}, {n: 1, m: 1}):
+            for point in itertools.product(*[range(evaluate(extent, found)) for extent in extents]):
+                env = {**found, **dict(zip(variables, point))}
+                assert value(made, env) == value(index, env)
 
 
 def test_what_a_reshape_makes_and_undoes_is_the_index_itself():
@@ -111,6 +128,29 @@ def test_heads_of_a_batch_of_open_size_are_read_without_a_division(rows):
     abstract = AbstractTensor(dt.float32, (batch.dim, 16, 64))
     text = check(there_and_back, normal(rows, 16, 64), env={batch: rows}, abstracts=[abstract])
     assert "//" not in text and "%" not in text
+
+
+@pytest.mark.parametrize("rows, height, width", [(2, 5, 7), (1, 1, 1), (3, 0, 4), (2, 4, 0), (0, 3, 3), (2, 1, 40)])
+def test_rows_of_open_sizes_that_a_reshape_joins_are_read_without_a_division(rows, height, width):
+    """GroupNorm of x + b: a row is four channels of a picture, whose sizes are open."""
+    n, h, w = (Symbol(name, lo=0) for name in "NHW")
+
+    def groups(x, b):
+        y = ops.reshape(x + b, (x.shape[0], 2, 4 * x.shape[2] * x.shape[3]))
+        y = (y - ops.sum(y, 2, keepdim=True)) * 0.5
+        return ops.reshape(y, (x.shape[0], 8, x.shape[2], x.shape[3])) * b
+    abstracts = [AbstractTensor(dt.float32, (n.dim, 8, h.dim, w.dim)), AbstractTensor(dt.float32, (8, 1, 1))]
+    text = check(groups, normal(rows, 8, height, width), normal(8, 1, 1), env={n: rows, h: height, w: width}, abstracts=abstracts)
+    assert "//" not in text and "%" not in text
+
+
+def test_a_loop_of_open_size_that_is_all_there_is_is_cut():
+    """What the rows alone decide is divided once for each."""
+    h, w = Symbol("H", lo=0), Symbol("W", lo=0)
+    abstracts = [AbstractTensor(dt.float32, (4, h.dim, w.dim)), AbstractTensor(dt.float32, (4, 1, 1))]
+    text = check(lambda x, b: ops.reshape(x + b, (4 * x.shape[1] * x.shape[2],)), normal(4, 3, 5), normal(4, 1, 1),
+                 env={h: 3, w: 5}, abstracts=abstracts)
+    assert re.findall(r"(\S+) (?://|%)", text) == ["b[(i0"]
 
 
 def test_a_loop_that_a_reshape_cuts_becomes_two():

@@ -154,8 +154,8 @@ def test_rows_at_all_places_of_all_lengths_have_one_derivative(at_once, monkeypa
 
 
 def test_a_derivative_serves_only_sizes_of_which_its_guards_hold(at_once):
-    made = operation.Operation(slice_, (AbstractTensor(dt.float32, (30, 7)),), {"start": (11, 0), "sizes": (1, 7), "step": (1, 1)},
-                               AbstractTensor(dt.float32, (1, 7)))
+    attrs = {"start": (11, 0), "sizes": (1, 7), "step": (1, 1)}
+    made = operation.Operation(slice_, (AbstractTensor(dt.float32, (30, 7)),), attrs, AbstractTensor(dt.float32, (1, 7)))
     derivative, _ = opened(made, (0,))
     n, columns, first = derivative.symbols
     assert derivative.guards.hold({n: 12, columns: 7, first: 11})
@@ -192,7 +192,8 @@ def test_a_type_that_a_rule_gives_for_symbols_only_is_a_fault(at_once, monkeypat
 FUNCTIONS = {
     "softmax": lambda x, z: ops.softmax(x, -1) * z, "matmul": lambda x, z: ops.matmul(x, z.T), "loss": ops.mse_loss,
     "dense": lambda x, z: ops.dense(x, z), "layer norm": lambda x, z: ops.layer_norm(x, (x.shape[1],), z[0], z[-1]),
-    "place": lambda x, z: x[x.shape[0] // 2 + 4] * z, "row": lambda x, z: x[-1] * z, "late": lambda x, z: x[9] * z, "slices": lambda x, z: x[1:] * z[:-1],
+    "place": lambda x, z: x[x.shape[0] // 2 + 4] * z, "row": lambda x, z: x[-1] * z, "late": lambda x, z: x[9] * z,
+    "slices": lambda x, z: x[1:] * z[:-1],
     "columns": lambda x, z: x[:, 9] * z[:, -1], "chunk": lambda x, z: ops.chunk(x, 2)[0] * z[0],
     "cat": lambda x, z: ops.cat((x, z), 1).sum(1), "stack": lambda x, z: ops.stack((x, z), 1),
     "cross entropy": lambda x, z: ops.cross_entropy(x, Tensor(np.arange(x.shape[0]) % max(1, x.shape[1]))),
