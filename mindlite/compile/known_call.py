@@ -84,7 +84,7 @@ class KnownCall:
                                         self.context.address, self.count + len(self.made), items,
                                         self.is_brief([(dtype, shape) for _, _, dtype, shape, _ in arguments]))
         self.enter = self.entry.call
-        self.asks_for_memory = not all(map(self.is_on_host, range(len(self.made))))       # of a device
+        self.asks_for_memory = not all(self.is_on_host(n) for n in range(len(self.made)))       # of a device
         order = {number: i for i, (number, _, _) in enumerate(self.made)}
         self.order = [order[index] if kind == "param" else -1 for kind, index in plan.results]   # -1 for what is no new array
         self.point_into_arena()

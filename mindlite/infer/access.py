@@ -3,6 +3,7 @@ operators."""
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import types
 from collections import defaultdict, deque
@@ -20,9 +21,9 @@ from ..mindir.primitive import PRIMITIVES, interpreting
 from ..mindir.syntax import Undefined
 from ..ops import methods
 from ..ops.scalar import BINARY, scalar_binary, scalar_unary
-from .branches import compare_numbers, fail_unless, truth
+from .branches import checked_length, compare_numbers, fail_unless, truth
 from .containers import METHODS_OF, method_of_box
-from .state import AmbiguousTarget, Raises
+from .state import MISSING, AmbiguousTarget, Raises
 from .evaluating import Evaluating
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .kinds import has_nodes, has_sizes, leaves
@@ -30,6 +31,7 @@ from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_o
 from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
+from .special import call_special, has_own_state, is_object_of_python, is_sequence_of_python
 from .trees import attribute_of_tree, data_of, is_data_tree, is_instance, is_tree, item_of, items_of, length_of
 from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure, Value
 from collections.abc import Callable
@@ -164,10 +166,9 @@ def attribute_of_object(ev: Evaluating, value: Value, name: str) -> Value:
     place = Place("attr", value, name)
     if place in ev.store:
         return assigned_attribute(ev, value, name, ev.store[place])
-    getter = own_method(type(value), name)
-    if isinstance(getter, property) and not ev.concrete and is_users(getter.fget):
-        guard_class(ev, value, name, getter)
-        return ev.call(getter.fget, (value,), {})
+    made = None if ev.concrete else computed_attribute(ev, value, name)
+    if made is not None:
+        return made[0]
     found = attribute_now(ev, value, name)
     if place in ev.variables.varying or ev.is_restless(place) or hasattr(type(value), "__slots__") or \
             ev.foresees(place, found):
@@ -179,9 +180,37 @@ def attribute_of_object(ev: Evaluating, value: Value, name: str) -> Value:
     return from_outside(ev, found)
 
 
+def computed_attribute(ev: Evaluating, value: Value, name: str) -> tuple[Value] | None:
+    """(value.name,) where Python code of the user's class gives it: a property, another descriptor, __getattr__; else None"""
+    getter = own_method(type(value), name)
+    if isinstance(getter, property) and is_users(getter.fget):
+        guard_class(ev, value, name, getter)
+        return ev.call(getter.fget, (value,), {}),
+    if getter is not None and name not in getattr(value, "__dict__", ()):
+        if isinstance(getter, functools.cached_property) and is_users(getter.func):
+            guard_class(ev, value, name, getter)
+            made = ev.call(getter.func, (value,), {})
+            ev.write_place(Place("attr", value, name), made)
+            return made,
+        if isinstance(getattr(type(getter), "__get__", None), types.FunctionType):
+            guard_class(ev, value, name, getter)
+            return call_special(ev, getter, "__get__", value, type(value))
+    if not is_object_of_python(value) or not has_own_state(ev, value):
+        return None
+    if name == "__dict__" or is_users(type(value).__getattribute__):
+        raise Refusal(f"{name!r} of a {type(value).__name__} of which attributes are assigned inside",
+                      [ev.objects.mark_of(value)] if ev.made_here(value) else (), ev.tracer.origin.location)
+    missing = getter is None and inspect.getattr_static(value, name, MISSING) is MISSING
+    return call_special(ev, value, "__getattr__", name) if missing else None
+
+
 def assigned_attribute(ev: Evaluating, value: Value, name: str, found: Value) -> Value:
     """An attribute of which the store holds `found`."""
     if isinstance(found, Undefined):
+        beside = inspect.getattr_static(type(value), name, MISSING)
+        if beside is not MISSING and not isinstance(beside, types.MemberDescriptorType):
+            raise Refusal(f"the attribute {name!r} of a {type(value).__name__} is deleted, and its class has one", None,
+                          ev.tracer.origin.location)
         raise MissingAttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
     if isinstance(found, Unsure):
         raise Refusal(f"whether a {type(value).__name__} has the attribute {name!r} is known at run time only",
@@ -423,6 +452,10 @@ def compare_values(ev: Evaluating, op: str, a: Value, b: Value) -> Value:
         made = special(ev, (f"__{COMPARISONS[op].__name__}__", MIRRORED[op]), a, b)
         if made is not None:
             return made[0]
+        if op == "!=" and type(a).__ne__ is object.__ne__:   # which is `not a == b`
+            made = special(ev, ("__eq__", "__eq__"), a, b)
+            if made is not None:
+                return negate(ev, made[0])
     if isinstance(a, AnfNode) or isinstance(b, AnfNode) or is_tensor(a) or is_tensor(b):
         if op not in ("==", "!="):
             raise raises(ev, TypeError(f"{op!r} not supported between instances of {class_name(a)!r} and {class_name(b)!r}"))
@@ -561,7 +594,7 @@ def length(ev: Evaluating, value: Value) -> Value:
         raise Refusal("len() of a range whose end is known at run time only")
     own = method_of_class(ev, value, "__len__")
     if own is not None:
-        return ev.call(own, (value,), {})
+        return checked_length(ev, ev.call(own, (value,), {}))
     if not ev.guard_content(value):
         return ask_python(ev, len, (value,), "the length of an object that changes during the run", AN_INT)
     return by_python(ev, len, value)
@@ -605,7 +638,7 @@ def iterate(ev: Evaluating, value: Value) -> list:
     if isinstance(value, AnfNode):
         raise ArgumentError(f"{value.abstract} is not iterable")
     own = own_method(type(value), "__iter__")
-    if is_users(own) and not ev.concrete:
+    if not ev.concrete and (is_users(own) or is_sequence_of_python(value)):
         guard_class(ev, value, "__iter__", own)
         guard_contents(ev, (value,))
         return ev.drain(value)

@@ -40,9 +40,10 @@ from .merging import Merge, Slot, conflict, convert, fill, named, undefined_valu
 from .jumps import may_wait
 from .kinds import skeleton
 from .messages import taken_apart
-from .outside import guard_contents, method_of_class
+from .outside import guard_contents
 from .program import by_python, raises
 from .region import Region, align
+from .special import call_special
 from .state import NEVER, RETURN, Caught, Departs, Frame, NoResultYet, Outcome, Raises, ends_call
 from .trees import is_tree, truth_of
 from .values import Box, ByExit, Conflict, MadeException, Mixed, Place, Unsure, Value
@@ -69,6 +70,16 @@ def each_type(ev: Evaluating, value: Value, body: Callable[[Value], Value]) -> V
     return settle(ev, outcome).exits[RETURN]
 
 
+def checked_length(ev: Evaluating, given: Value) -> Value:
+    """What __len__ of a user's class gives. raises : Raises where it is no length"""
+    error = ValueError("__len__() should return >= 0")
+    if isinstance(given, AnfNode):
+        fail_unless(ev, compare_numbers(ev, ">=", given, 0), error)
+    elif isinstance(given, int) and given < 0:
+        raise raises(ev, error)
+    return given
+
+
 def truth(ev: Any, value: Any) -> Any:
     """The truth value: a Python bool where it is known, else a node, bool or bool[]."""
     if isinstance(value, Mixed):
@@ -84,9 +95,14 @@ def truth(ev: Any, value: Any) -> Any:
     if isinstance(value, Dim):
         return compare_numbers(ev, "!=", value, 0)
     if not isinstance(value, AnfNode):
-        asked = method_of_class(ev, value, "__bool__") or method_of_class(ev, value, "__len__")
-        if asked is not None and not ev.concrete:
-            return truth(ev, ev.call(asked, (value,), {}))
+        made = call_special(ev, value, "__bool__")
+        if made is not None:
+            if not isinstance(made[0], (bool, AnfNode)):
+                raise raises(ev, TypeError(f"__bool__ should return bool, returned {type(made[0]).__name__}"))
+            return truth(ev, made[0])
+        made = None if hasattr(type(value), "__bool__") else call_special(ev, value, "__len__")
+        if made is not None:
+            return truth(ev, checked_length(ev, made[0]))
         guard_contents(ev, value)
         return by_python(ev, bool, value)
     with interpreting(ev.tracer):

@@ -19,7 +19,7 @@ from ..ops import stack
 from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
 from ..ops.state import stop_gradient
-from .access import attribute, binary_value, is_tensor, iterate, length
+from .access import attribute, binary_value, compare_values, is_tensor, iterate, length, negate, special
 from .branches import truth
 from .containers import pairs_of
 from .evaluating import Evaluating
@@ -31,6 +31,7 @@ from .state import Raises
 from .outside import method_of_class
 from .program import by_python, of_container, raised_as, raises, text_by_python
 from .sharing import check_key
+from .special import CALLED, call_special, is_object_of_python, text_of_object
 from .trees import is_instance, is_tree
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range, Value
 from collections.abc import Callable, Sequence
@@ -67,7 +68,12 @@ def _index_of(ev: Evaluating, value: Value) -> Value:
         return value
     if isinstance(value, AnfNode):
         raise raises(ev, TypeError(f"'{value.abstract.type.__name__}' object cannot be interpreted as an integer"))
-    return by_python(ev, operator.index, ev.unbox(value))
+    return by_python(ev, operator.index, ev.unbox(converted(ev, value, "__index__")))
+
+
+def converted(ev: Evaluating, value: Value, *names: str) -> Value:
+    """What the first of these special methods that a user's class has gives for its object; else the value itself."""
+    return next((made[0] for made in (call_special(ev, value, name) for name in names) if made is not None), value)
 
 
 def item_of_tensor(ev: Evaluating, value: Value) -> Value:
@@ -97,6 +103,9 @@ def _zip(ev: Evaluating, *values: Value, strict: bool = False) -> Box:
 
 @builtin(reversed)
 def _reversed(ev: Evaluating, value: Value) -> Value:
+    own = call_special(ev, value, "__reversed__")
+    if own is not None:
+        return iterator_of(ev, own[0])
     if isinstance(value, Box) and value.kind in ("iterator", "set"):
         raise raises(ev, TypeError(f"'{python_type(ev, value).__name__}' object is not reversible"))
     return iterator_of(ev, value[::-1] if isinstance(value, range) else tuple(iterate(ev, value)[::-1]))
@@ -178,7 +187,7 @@ BUILTINS[any], BUILTINS[all] = _any_all("logical_or", True), _any_all("logical_a
 def _sorted(ev: Evaluating, value: Value, *, key: Any = None, reverse: bool = False) -> Value:
     items = iterate(ev, value)
     keys = [_Ordered(ev, x if key is None else ev.call(key, (x,), {})) for x in items]
-    order = by_python(ev, sorted, range(len(items)), key=keys.__getitem__, reverse=reverse)
+    order = sorted(range(len(items)), key=keys.__getitem__, reverse=by_python(ev, operator.index, reverse))
     return ev.new_box("list", tuple(items[i] for i in order))
 
 
@@ -194,10 +203,12 @@ class _Ordered:
     def less(self, a: Value, b: Value) -> bool:
         """a < b, if that is known."""
         if not has_nodes((a, b), self.ev.store):
-            return a < b
-        if isinstance(a, tuple) and isinstance(b, tuple):
+            known = truth(self.ev, compare_values(self.ev, "<", a, b))
+            if not isinstance(known, AnfNode):
+                return known
+        elif isinstance(a, tuple) and isinstance(b, tuple):
             for x, y in zip(a, b):
-                if x is not y and (has_nodes((x, y), self.ev.store) or x != y):
+                if x is not y and (has_nodes((x, y), self.ev.store) or negate(self.ev, compare_values(self.ev, "==", x, y))):
                     return self.less(x, y)
             return len(a) < len(b)
         raise Refusal("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
@@ -210,8 +221,13 @@ def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str
                 return ev.trace(lambda x: getattr(x, tensor_method)(), (values[0],), {})
             values = tuple(iterate(ev, values[0]))
         if not has_nodes(tuple(values), ev.store) and not any(isinstance(v, Tensor) for v in values):
-            return by_python(ev, {"max": max, "min": min}[word], tuple(values), **(
-                {"key": lambda x: ev.call(key, (x,), {})} if key else {}), **kwargs)
+            python = {"max": max, "min": min}[word]
+            if not values:
+                return by_python(ev, python, (), **kwargs)
+            keys = [x if key is None else ev.call(key, (x,), {}) for x in values]
+            if any(is_object_of_python(k) for k in keys):
+                return values[functools.reduce(lambda a, b: b if _is_beyond(ev, word, keys[b], keys[a]) else a, range(len(keys)))]
+            return values[by_python(ev, python, range(len(keys)), key=keys.__getitem__)]
         best = values[0]
         for x in values[1:]:
             if is_tensor(best) or is_tensor(x):
@@ -225,6 +241,14 @@ def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str
     return handler
 
 
+def _is_beyond(ev: Evaluating, word: str, a: Value, b: Value) -> bool:
+    """Is a greater, or for "min" less, than b? raises : Refusal where only the run knows"""
+    known = truth(ev, compare_values(ev, ">" if word == "max" else "<", a, b))
+    if isinstance(known, AnfNode):
+        raise Refusal(f"{word}() of objects whose order is known at run time only")
+    return known
+
+
 BUILTINS[max], BUILTINS[min] = _extreme("max", "maximum", dim_max, "max"), _extreme("min", "minimum", dim_min, "min")
 
 
@@ -235,7 +259,8 @@ BUILTINS.update({
     enumerate: lambda ev, iterable, start=0: new_iterator(ev, "enumerate", iterator_of(ev, iterable), _index_of(ev, start)),
     filter: lambda ev, fn, value: new_iterator(ev, "filter", fn, iterator_of(ev, value)),
     pow: lambda ev, base, exp, mod=None: binary_value(ev, "**", base, exp) if mod is None else by_python(ev, pow, base, exp, mod),
-    divmod: lambda ev, a, b: (binary_value(ev, "//", a, b), binary_value(ev, "%", a, b)),
+    divmod: lambda ev, a, b: (special(ev, ("__divmod__", "__rdivmod__"), a, b)
+                              or ((binary_value(ev, "//", a, b), binary_value(ev, "%", a, b)),))[0],
     type: lambda ev, value, *rest: by_python(ev, type, value, *ev.unbox(rest)) if rest else python_type(ev, value),
     callable: lambda ev, value: isinstance(value, (Closure, BoundMethod)) or callable(value),
     id: lambda ev, value: id(value),
@@ -263,7 +288,8 @@ def _converter(kind: Any) -> Callable[..., Value]:
                 return value if value.abstract.type is kind else scalar_cast(value, type=kind)
         if kind is bool:
             return truth(ev, value)
-        return by_python(ev, kind, ev.unbox(value), *rest)
+        own = converted(ev, value, *CALLED[kind])
+        return handler(ev, own) if isinstance(own, (AnfNode, Dim)) else by_python(ev, kind, ev.unbox(own), *rest)
     return handler
 
 
@@ -277,12 +303,16 @@ def _abs(ev: Evaluating, value: Value) -> Value:
     if isinstance(value, AnfNode):
         with interpreting(ev.tracer):
             return scalar_unary(value, op="abs")
-    return by_python(ev, abs, ev.unbox(value))
+    own = call_special(ev, value, "__abs__")
+    return by_python(ev, abs, ev.unbox(value)) if own is None else own[0]
 
 
 @builtin(round)
 def _round(ev: Evaluating, value: Value, *digits: Value) -> Value:
-    return ev.trace(PRIMITIVES["round"], (value,), {}) if is_tensor(value) else by_python(ev, round, ev.unbox(value), *digits)
+    if is_tensor(value):
+        return ev.trace(PRIMITIVES["round"], (value,), {})
+    own = call_special(ev, value, "__round__", *digits)
+    return by_python(ev, round, ev.unbox(value), *digits) if own is None else own[0]
 
 
 # ---------------------------------------------------------------- objects
@@ -366,7 +396,8 @@ def _str(ev: Evaluating, value: Value = "") -> Value:
     value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "s")])
-    return text_by_python(ev, str, ev.unbox(value))
+    own = text_of_object(ev, value, "s")
+    return text_by_python(ev, str, ev.unbox(value)) if own is None else own[0]
 
 
 @builtin(repr)
@@ -375,7 +406,8 @@ def _repr(ev: Evaluating, value: Value) -> Value:
         return repr_of(ev, value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, "", "r")])
-    return text_by_python(ev, repr, ev.unbox(value))
+    own = text_of_object(ev, value, "r")
+    return text_by_python(ev, repr, ev.unbox(value)) if own is None else own[0]
 
 
 @builtin(builtins.print)

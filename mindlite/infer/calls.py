@@ -294,8 +294,7 @@ def is_plain_class(cls: Any) -> bool:
     init = cls.__init__
     own = init is object.__init__ or is_users(init) and not init.__code__.co_filename.startswith("<")
     return own and cls.__new__ is object.__new__ and type(cls) in (type, ABCMeta) and not is_framework_class(cls) \
-        and cls.__flags__ & HEAP_TYPE and cls.__setattr__ is object.__setattr__ \
-        and not any(c.__dict__.get("__slots__") for c in cls.__mro__)
+        and cls.__flags__ & HEAP_TYPE and cls.__setattr__ is object.__setattr__
 
 
 def is_known(fn: Value) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -26,8 +27,8 @@ from ..ops.methods import METHODS
 from ..ops.scalar import scalar_unary
 from ..parse.parse import builtins_of
 from . import patterns
-from .access import (add_numbers, attribute, binary_value, compare_values, in_order, is_tensor, item, iterate, length,
-                     multiply_numbers, negate, number)
+from .access import (METHOD_OF, OPERATORS, add_numbers, attribute, binary_value, compare_values, in_order, is_tensor, item,
+                     iterate, length, multiply_numbers, negate, number)
 from .branches import assigned, compare_numbers
 from .containers import METHODS_OF, change, pairs_of
 from .builtins import builtin, python_type
@@ -39,9 +40,10 @@ from .fallback import A_BOOL, ask_python, change_outside, interpret_statement, r
 from .iterators import iterator_of, new_iterator, step as next_step
 from .kinds import has_nodes
 from .messages import repr_of, text_of
-from .outside import guard_contents, method_of_class
+from .outside import guard_class, guard_contents, is_users, method_of_class, own_method
 from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
+from .special import call_special, text_of_object
 from .state import Frame
 from .trees import data_of, is_sequence, is_tree, items_of
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range, Unsure,
@@ -140,20 +142,31 @@ def set_attribute(ev: Evaluating, owner: Value, name: str, value: Value) -> None
         return
     if isinstance(owner, (AnfNode, Box, Closure)):
         raise Refusal(f"setting the attribute {name!r} of a value that is made at run time")
-    old = by_python(ev, getattr, owner, name, None)
+    setter = None if ev.concrete else own_method(type(owner), name)
+    if isinstance(setter, property) and is_users(setter.fset):
+        guard_class(ev, owner, name, setter)
+        ev.call(setter.fset, (owner, value), {})
+        return
+    look = inspect.getattr_static if is_users(getattr(type(owner), "__getattr__", None)) else getattr
+    old = by_python(ev, look, owner, name, None)
     if isinstance(old, TensorParameter) and not isinstance(value, TensorParameter):
         ev.trace(PRIMITIVES["assign"], (old, value), {})
         return
     check_plain(ev, owner, name)
+    if not hasattr(owner, "__dict__") and ev.made_here(owner):
+        by_python(ev, setattr, object.__new__(type(owner)), name, None)          # is there such a slot?
     ev.write_place(Place("attr", owner, name), value)
 
 
 def check_plain(ev: Evaluating, owner: Value, name: str) -> None:
     """Require that assigning attributes of `owner` sets an entry of its __dict__ (or a slot) and runs no code of the user."""
     cls = owner if isinstance(owner, type) else type(owner)
-    hook = getattr(cls, "__setattr__", None)
-    user_code = isinstance(hook, types.FunctionType) and not is_framework(hook.__code__.co_filename)
-    if user_code or isinstance(getattr(cls, name, None), property) and not ev.concrete:
+    hooks = [getattr(cls, "__setattr__", None), getattr(cls, "__delattr__", None)]
+    found = getattr(cls, name, None)
+    if not ev.concrete:
+        hooks += [getattr(type(found), "__set__", None), getattr(type(found), "__delete__", None)]
+    user_code = any(isinstance(hook, types.FunctionType) and not is_framework(hook.__code__.co_filename) for hook in hooks)
+    if user_code or isinstance(found, property) and not ev.concrete:
         raise Refusal(f"setting {name!r} of a {type(owner).__name__} runs Python code of its class")
 
 
@@ -163,6 +176,7 @@ def delete_attribute(ev: Evaluating, owner: Value, name: str) -> None:
     if ev.is_object(owner):
         ask_python(ev, delattr, (owner, name), f"the attribute {name!r} of an object that Python made is deleted", ())
         return
+    check_plain(ev, owner, name)
     attribute(ev, owner, name)
     ev.write_place(Place("attr", owner, name), Undefined(name))
 
@@ -228,7 +242,8 @@ def inplace(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Value:
     elif (kind, op) == ("dict", "|"):
         change(ev, a, dict.update, pairs_of(ev, (b,), {}))
     else:
-        return binary_value(ev, op, a, b)
+        own = call_special(ev, a, f"__i{METHOD_OF.get(op, OPERATORS[op].__name__.strip('_'))}__", b)
+        return own[0] if own is not None and own[0] is not NotImplemented else binary_value(ev, op, a, b)
     return a
 
 
@@ -320,6 +335,13 @@ def format_value(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Val
     value = value if ev.concrete else ev.tracer.late(value)
     if has_nodes(value, ev.store) or isinstance(value, Tensor):
         return Formatted([(value, spec or "", conversion)])
+    own = text_of_object(ev, value, conversion, spec or "")
+    if own is not None:
+        if not conversion or not spec:
+            return own[0]
+        value, conversion = own[0], ""
+        if isinstance(value, Formatted):
+            raise Refusal("a text of what is known at run time only is formatted", location=ev.tracer.origin.location)
     guard_contents(ev, value)
     convert = CONVERSIONS[conversion]
     value = ev.unbox(value)

@@ -30,6 +30,7 @@ from .state import RETURN, Attempt, Raises
 from .outside import method_of_class
 from .program import own_exceptions, raises
 from .sharing import spot
+from .special import is_sequence_of_python
 from .values import Box, Conflict, Value
 from collections.abc import Callable, Iterator, Sequence
 
@@ -162,6 +163,8 @@ def iterator_of(ev: Evaluating, value: Value) -> Box:
     if isinstance(value, Box) and value.kind == "set":
         return new_iterator(ev, "set", value, tuple(iterate(ev, value)), 0)
     own = None if isinstance(value, (Box, AnfNode)) else method_of_class(ev, value, "__iter__")
+    if own is None and not ev.concrete and is_sequence_of_python(value):
+        return new_iterator(ev, "numbered", value, 0)
     if own is None:
         return new_iterator(ev, "items", tuple(iterate(ev, value)) if not is_tensor(value) else value, 0)
     made = ev.call(own, (value,), {})
@@ -256,6 +259,12 @@ def _step_of_object(ev: Evaluating, box: Box, value: Value) -> Step:
     return (True, made) if found else (False, None)
 
 
+def _step_of_numbered(ev: Evaluating, box: Box, value: Value, index: int) -> Step:
+    found, made = catching(ev, IndexError, lambda: item(ev, value, index))
+    ev.store[box] = "numbered", value, index + 1
+    return (True, made) if found else (False, None)
+
+
 def _step_of_ahead(ev: Evaluating, box: Box, inner: Box, _: tuple | None) -> Step:
     more, value = step(ev, inner)
     ev.store[box] = "ahead", inner, value
@@ -266,7 +275,7 @@ STEPS: dict[str, Callable[..., Any]]
 STEPS = {"generator": _step_of_generator, "list": _step_of_list, "items": _step_of_items, "dict": _step_of_dict,
          "set": _step_of_set,
          "enumerate": _step_of_enumerate, "zip": _step_of_zip, "map": _step_of_map, "filter": _step_of_filter,
-         "object": _step_of_object, "ahead": _step_of_ahead}
+         "object": _step_of_object, "numbered": _step_of_numbered, "ahead": _step_of_ahead}
 
 
 def drain(ev: Evaluating, box: Value) -> list:

@@ -21,6 +21,7 @@ from .evaluating import Evaluating
 from .kinds import kind_of, walk
 from .state import Raises
 from .region import of_operators
+from .special import CALLED, require_seen
 from .values import Box, Closure, Conflict, Value
 
 
@@ -32,8 +33,9 @@ def raises(ev: Evaluating, error: BaseException) -> Raises:
 def by_python(ev: Evaluating, fn: Value, *args: Value, **kwargs: Any) -> Value:
     """fn(*args, **kwargs), by Python and now.
 
-    raises : Raises with what Python raises; GraphSyntaxError where a value stands for one of the run
+    raises : Raises with what Python raises; Refusal where a value stands for one of the run, or Python would look into one
     """
+    require_seen(ev, fn, (*args, *kwargs.values()))
     try:
         return fn(*args, **kwargs)
     except Passed as passed:
@@ -46,6 +48,7 @@ def by_python(ev: Evaluating, fn: Value, *args: Value, **kwargs: Any) -> Value:
 
 def by_operators(ev: Evaluating, fn: Value, *args: Value, **kwargs: Any) -> Value:
     """The same for a function of the framework that is made of operators, which are written into the graph."""
+    require_seen(ev, fn, (*args, *kwargs.values()))
     try:
         return fn(*args, **kwargs)
     except Passed as passed:
@@ -73,6 +76,8 @@ def with_names_of_tensors(text: str, args: Sequence[Value]) -> str:
 
 def of_container(ev: Evaluating, fn: Value, *args: Value) -> Value:
     """The same for what a container does with its items whatever they are: items and slices, pop, get."""
+    if fn in CALLED:
+        require_seen(ev, fn, args[1:] or args)
     try:
         return fn(*args)
     except Exception as error:

@@ -29,6 +29,7 @@ from .evaluating import Evaluating
 from .kinds import data_in, has_nodes, is_leaf, maker, maker_of_content, walk
 from .program import raises
 from .region import HookHandle
+from .special import require_seen
 from .trees import is_tree
 from .values import Box, Closure, MadeException, Traceback, Value
 
@@ -41,6 +42,7 @@ def spot(location: Location | None) -> Any:
 def check_key(ev: Evaluating, key: Any, marks: Iterable[tuple]) -> None:
     """Leave a dict or set with a run-time key to Python. raises : Refusal; AmbiguousTarget for a
     Tensor, whose key is its identity; Raises for a list, dict or set"""
+    require_seen(ev, dict.fromkeys, (key,))
     for part in walk(key):
         if isinstance(part, (list, dict)) or isinstance(part, Box) and part.kind in ("list", "dict", "set"):
             raise raises(ev, TypeError(f"unhashable type: '{part.kind if isinstance(part, Box) else type(part).__name__}'"))

@@ -610,6 +610,37 @@ def special_methods(x):
     return a(x) * len(a) + a[0] + (a + a).value
 
 
+class Amount:
+    """A number, for Python's functions."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __str__(self):
+        return f"amount {self.value}"
+
+    def __int__(self):
+        return self.value
+
+    def __lt__(self, other):
+        return self.value < other.value
+
+    def __iadd__(self, other):
+        self.value = self.value + other
+        return self
+
+    def __getattr__(self, name):
+        return f"{name} of {self.value}"
+
+
+@construct("str, int, bool, sorted, += and a missing attribute by a user's class")
+def more_special_methods(x):
+    a = Amount(3)
+    a += 1
+    lowest = sorted([a, Amount(2)])[0]
+    return str(a), x * int(a), 1 if a else 2, lowest.value, max(a, lowest).value, a.colour
+
+
 @construct("attributes assigned on an object made inside, in a branch")
 def object_changed_inside(x):
     box = Base(x)
