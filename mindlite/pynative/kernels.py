@@ -49,7 +49,13 @@ _LINES = frozenset({median_along.name, sort_along.name, topk_along.name, *SCANS,
                     *(prim.name for prim in _INDICES)})
 _MATRICES = frozenset({*FACTORED, "orthogonal_triangular", linear_solve.name, triangular_system.name})
 AT_ONCE = frozenset(LIBRARY) - _LINES - _MATRICES - {batch_matmul.name}       # NumPy is slow: compiled at their first call
+# {operator with windows: (its convolution's result, weights), None for a pooling}
+_WINDOWS: dict[str, Any] = {
+    "convolution": lambda op: (op.outs[0], op.abstracts[1]), "convolution_backward_data": lambda op: op.abstracts,
+    "convolution_backward_weight": lambda op: (op.abstracts[1], op.outs[0]),
+    **dict.fromkeys(("max_pooling", "max_pooling_backward", "avg_pooling", "avg_pooling_backward"))}
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
+SPENT_WITH_WINDOWS = 0.01                          # the same of a convolution or pooling, whose kernel is several times as fast
 MAX_SEEN = 1024                                    # sizes of which it is remembered how often they came
 MAX_CODES = 1 << 12                                # texts of walks whose code is kept
 MAX_KNOWN = 256                                    # sizes of a compiled graph, in each thread, that have a KnownCall: 6 KB each
@@ -60,6 +66,19 @@ OFTEN_ENOUGH = 6                                   # calls of the same sizes aft
 def is_at_once(fn):
     """True for an operator that is compiled at its first call."""
     return isinstance(fn, Primitive) and fn.name in AT_ONCE
+
+
+def is_soon_done(operation):
+    """True for a small convolution or pooling: NumPy computes it in a few ms, so its kernel may be compiled beside the run."""
+    name, out, first = operation.prim.name, operation.outs[0], operation.abstracts[0]
+    if name not in _WINDOWS or not first.dtype.is_float or first.dtype.is_small:
+        return False
+    if _WINDOWS[name] is None:
+        return max(first.size, out.size) * math.prod(operation.attrs["kernel_size"]) <= current().eager_windows
+    y, w = _WINDOWS[name](operation)
+    of_a_window = w.size // max(w.shape[0], 1)
+    return y.size * of_a_window <= current().eager_convolution and (
+        y.size // max(w.shape[0], 1) * of_a_window * operation.attrs["groups"] <= current().eager_windows)
 
 
 def compute_of(operation):
@@ -116,12 +135,13 @@ def is_checked(prim):
 class OwnKernel:
     """One operator as the library's or generated kernel that `compile` chooses for it.
 
-    What NumPy does as well is compiled beside the run once NumPy has taken SPENT seconds with it, so that sizes which change all
-    the time order nothing; all else is compiled at its first call.
+    What NumPy does as well, or in a short time, is compiled beside the run once NumPy has taken as many seconds as that is worth,
+    so that sizes which change all the time order nothing; all else is compiled at its first call (worth: None).
     """
 
     def __init__(self, operation):
         self.operation, self.compiled, self.making, self.spent = operation, None, Making(), 0.0
+        self.worth = SPENT if not is_at_once(operation.prim) else SPENT_WITH_WINDOWS if is_soon_done(operation) else None
 
     def compile(self):
         """The operator as a Compiled graph."""
@@ -130,10 +150,10 @@ class OwnKernel:
 
     def __call__(self, *arrays, **attrs):
         if self.compiled is None:
-            if not config.compile_beside or config.repeatable or is_at_once(self.operation.prim):
+            if self.worth is None or not config.compile_beside or config.repeatable:
                 self.compiled = self.compile()
             else:
-                order = self.making.find(lambda: self.compile, 1, self.spent, lambda: self.spent >= SPENT)
+                order = self.making.find(lambda: self.compile, 1, self.spent, lambda: self.spent >= self.worth)
                 if order is None:
                     return self.by_numpy(arrays, attrs)
                 self.compiled = order.result()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Parameter, Tensor, nn, ops
+from mindlite import Parameter, Tensor, mint, nn, ops
 from mindlite.common import dtype
 from mindlite.common.config import config
 from mindlite.common.errors import InternalError, MindliteError
@@ -183,6 +183,34 @@ def test_a_large_operator_runs_by_numpy_until_its_kernel_is_there(in_the_thread,
         np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), wanted, rtol=1e-5)
         beside.compiler.wait()
     assert in_the_thread and threading.get_ident() not in in_the_thread
+
+
+WINDOWS = {
+    "convolution": (lambda x, w: mint.nn.functional.conv2d(x, w, padding=1, groups=2), (3, 4, 9, 7), (6, 2, 3, 3)),
+    "transposed": (lambda x, w: mint.nn.functional.conv_transpose2d(x, w, stride=2), (2, 4, 5, 7), (4, 3, 3, 2)),
+    "max pooling": (lambda x, w: ops.max_pool2d(x * w, 3, 2), (2, 3, 9, 8), (1, 3, 1, 1)),
+    "avg pooling": (lambda x, w: ops.avg_pool2d(x * w, 2, 2), (2, 3, 9, 8), (1, 3, 1, 1))}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_small_convolutions_and_poolings_run_by_numpy_until_their_kernels_are_there(name, in_the_thread, monkeypatch):
+    monkeypatch.setattr(kernels, "SPENT_WITH_WINDOWS", 0.0)
+    function, *shapes = WINDOWS[name]
+    args = [tensor(*shape) for shape in shapes]
+    derive = ms.value_and_grad(lambda x, w: (function(x, w) ** 2).sum(), (0, 1))
+    value, gradients = derive(*args)
+    beside.compiler.wait()
+    assert in_the_thread and threading.get_ident() not in in_the_thread
+    again, others = derive(*args)
+    for have, want in zip((again, *others), (value, *gradients)):
+        np.testing.assert_allclose(have.asnumpy(), want.asnumpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_convolution_of_many_windows_or_multiplications_has_its_kernel_at_the_first_call(in_the_thread):
+    for shape, weight in (((1, 3, 90, 90), (2, 3, 17, 17)), ((1, 192, 24, 24), (192, 192, 3, 3))):
+        in_the_thread.clear()
+        mint.nn.functional.conv2d(tensor(*shape), tensor(*weight))
+        assert threading.get_ident() in in_the_thread
 
 
 def test_sizes_that_come_seldom_order_no_kernels_of_their_own(in_the_thread):
