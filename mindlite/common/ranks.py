@@ -329,7 +329,7 @@ def kinds_of(arrays: Sequence[np.ndarray]) -> str:
 @functools.lru_cache(1024)
 def described(dtype: np.dtype, shape: tuple[int, ...]) -> str:
     """The kind of an array of this dtype and shape."""
-    return f"{dtype}{list(shape)}"
+    return f"{dtype}{list(map(int, shape))}"
 
 
 @functools.lru_cache(1024)

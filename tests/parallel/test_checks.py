@@ -4,6 +4,8 @@ The list, with where each is looked for, stands in docs/parallel.md.
 """
 import itertools
 import json
+import pathlib
+import re
 import time
 
 import numpy as np
@@ -78,6 +80,20 @@ def test_the_mean_over_a_global_batch_has_the_same_gradients_on_any_number_of_ra
     for found in SimWorld(size).run(run, True):
         for got, want in zip(found, alone, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def test_each_check_that_is_told_of_is_there():
+    """The table of docs/parallel.md names files and parts of names of tests, for each number but that of federated learning."""
+    tests = pathlib.Path(__file__).resolve().parents[1]
+    page = (tests.parent / "docs" / "parallel.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| .* \| (.*) \|$", page[page.index("## How it is checked"):], re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 26))
+    for number, told in rows:
+        files = [tests / (path if "/" in path else f"parallel/{path}") for path in re.findall(r"(?:[a-z]+/)?test_[a-z_]+", told)]
+        names = " ".join(re.findall(r"def (test_\w+)", "".join([path.with_suffix(".py").read_text() for path in files])))
+        missing = [word for word in re.findall(r"(?<![/\w])[a-z0-9]+(?:_[a-z0-9]+)+", told)
+                   if not word.startswith("test_") and word not in names]
+        assert not missing and bool(files) == (number != "24"), (number, missing)
 
 
 # ---------------------------------------------------------------- the search (4, 6, 7)

@@ -26,11 +26,16 @@ def test_an_all_reduce_takes_what_a_ring_takes(count):
     np.testing.assert_allclose(longer, 2 * (count - 1) * 1e-3)
 
 
-def test_an_all_reduce_over_nodes_sums_inside_of_each_first():
-    """Between m nodes of g devices each device sends 2 (m - 1) / m of one g-th."""
+def test_an_all_reduce_over_nodes_is_a_ring_through_all_or_a_tree():
+    """A ring of n devices in nodes of g sends 2 (n - 1) / n of the bytes over the links of g devices together, or over the one in
+    a node, if that is slower. Where messages cost more than bytes, a tree has 2 log2(nodes) of them between nodes."""
     cluster, nbytes = Cluster(A100, 4, Link(0.0, 1e12), EVEN), 1e6
-    np.testing.assert_allclose(cluster.all_reduce(nbytes, range(12)), 2 * 2 / 3 * nbytes / 4 / 1e9 + 2 * 3 / 4 * nbytes / 1e12)
+    np.testing.assert_allclose(cluster.all_reduce(nbytes, range(12)), 2 * 11 / 12 * nbytes / 4e9)
     np.testing.assert_allclose(cluster.all_reduce(nbytes, (0, 4, 8)), 2 * 2 / 3 * nbytes / 1e9)
+    slow = Cluster(A100, 4, Link(0.0, 2e9), EVEN)
+    np.testing.assert_allclose(slow.all_reduce(nbytes, range(12)), 2 * 11 / 12 * nbytes / 2e9)
+    far = Cluster(A100, 4, Link(1.0, 1e12), Link(10.0, 1e9))
+    np.testing.assert_allclose(far.all_reduce(nbytes, range(32)), 2 * (3 * 10.0 + 3 * 1.0 + nbytes / 4e9))
     with pytest.raises(ValueRangeError, match="different numbers"):
         cluster.all_reduce(nbytes, range(6))
 
@@ -87,7 +92,6 @@ MEGATRON = {"1.7B": (24, 2304, 24, 1, 1, 32, 512, 16, 1, 137), "3.6B": (30, 3072
             "7.5B": (36, 4096, 32, 4, 1, 128, 512, 16, 1, 142), "18.4B": (40, 6144, 48, 8, 1, 256, 1024, 8, 1, 135),
             "39.1B": (48, 8192, 64, 8, 2, 512, 1536, 4, 1, 138), "76.1B": (60, 10240, 80, 8, 4, 1024, 1792, 2, 3, 140),
             "174.6B": (96, 12288, 96, 8, 16, 1024, 1536, 1, 1, 138)}
-BEYOND = {"1.7B"}                                # 16 % too fast (docs/parallel.md)
 
 
 @pytest.mark.parametrize("name", MEGATRON)
@@ -96,7 +100,7 @@ def test_forecasts_are_within_15_percent_of_what_megatron_reached(name):
     model = Transformer(layers, width, heads)
     found = gpt(model, SELENE, devices, tensor, stages, batch, micro, chunks)
     assert f"{model.weights / 1e9:.1f}B" == name, "the formula of the paper gives the size that it names"
-    assert abs(found.rate / 1e12 / published - 1) < (0.17 if name in BEYOND else 0.15)
+    assert abs(found.rate / 1e12 / published - 1) < 0.15
     assert json.loads(found.to_json())["simulated"] and json.loads(found.simulation.to_json())["simulated"]
 
 
@@ -106,6 +110,23 @@ def test_forecasts_are_within_15_percent_of_what_oneflow_reached(devices, publis
     buckets = resnet50_buckets()
     assert sum(buckets) == 4 * 25557032 and max(buckets) <= 10 << 20
     assert abs(data_parallel("ResNet-50", DGX1, devices, 128, 128 / 384.85, buckets).rows / published - 1) < 0.15
+
+
+@pytest.mark.parametrize("devices, published", [(8, 0.417952), (16, 0.489674), (32, 0.518642)])
+def test_so_are_those_of_its_small_gpt(devices, published):
+    """16 layers of width 1536, 2 examples a device, seconds of a step (DLPerf report of 2021), gradients of 4 bytes."""
+    gradients = [4 * 12 * 1536 ** 2] * 16 + [4 * (51200 + 2048) * 1536]
+    assert abs(published / data_parallel("GPT", DGX1, devices, 2, 0.40616, gradients).seconds - 1) < 0.15
+
+
+def test_the_best_product_takes_what_was_measured():
+    """Its tiles fill all multiprocessors; the same with fewer inner numbers spends more of its time on writing."""
+    rows, inner, columns = A100.shape
+    seconds = 2 * rows * inner * columns / A100.product
+    np.testing.assert_allclose(SELENE.products([A100.shape]), seconds)
+    np.testing.assert_allclose(SELENE.products([(rows, 128, columns)]) - 2 * rows * columns / A100.memory,
+                               max(128 / inner * (seconds - 2 * rows * columns / A100.memory),
+                                   2 * 128 * (rows + columns) / A100.memory))
 
 
 def test_more_devices_take_longer_where_links_are_slower():
