@@ -13,6 +13,7 @@ saved value shows is given to it as numbers.
 
 How a tape was walked stands on it (`Tape.walk`), for `explain`.
 """
+import contextlib
 import time
 from collections import OrderedDict
 
@@ -40,7 +41,7 @@ from ..optim import optimise
 from .beside import Making, pays
 from .finite import apply_checked, is_watching
 from .hooks import through
-from .interpreter import apply
+from .interpreter import apply, wrap
 from .kernels import Compiled
 from .native import trace_tape
 from .operation import GraphOperation
@@ -197,17 +198,18 @@ class Cotangents(dict):
         self.owned.pop(number, None)
         return self.pop(number, None)
 
-    def add_results(self, operation, tensors, numbers):
+    def add_results(self, operation, arrays, numbers):
         """Run the operation of a Backward whose products wait, and add what it gives to these numbers."""
         inner, results = operation.waiting
-        outs = apply(inner, tensors)
+        outs = inner.run_quietly(arrays)
 
         def operand(place, transposed):
             kind, index = place
-            array = (outs if kind == "result" else tensors)[index].host_array
+            array = (outs if kind == "result" else arrays)[index]
             return array.T if transposed else array
         for number, (kind, *parts) in zip(numbers, results):
-            made = outs[parts[0]] if kind == "result" else self.rows.enter(number, *[operand(*part) for part in parts])
+            made, = tensors_of([outs[parts[0]]]) if kind == "result" else (
+                self.rows.enter(number, *[operand(*part) for part in parts]),)
             if made is not None:
                 self.add(number, made)
 
@@ -515,34 +517,49 @@ def type_of(value):
 
 def one_by_one(live, seeds, wrt, last=False):
     """The gradients, operation by operation. last: as `gradients` has it"""
-    cotangents = Cotangents(seeds)
-    waits = not (config.repeatable or here.state.tapes or is_watching() or any([e.backward.in_python for e in live]))
+    cotangents, watching = Cotangents(seeds), is_watching()
+    alone = not (config.repeatable or here.state.tapes or watching or any([e.backward.in_python for e in live]))
     found: list
-    for entry in live:
-        backward = entry.backward
-        douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
-        if all([dout is None for dout in douts]):
-            continue
-        if not backward.in_python or backward.materialize:
-            douts = [Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout
-                     for dout, abstract in zip(douts, backward.douts)]
-        if waits and backward.operation.waiting is not None and all(map(is_here, (*entry.saved, *douts))):
-            cotangents.add_results(backward.operation, [*entry.saved, *douts], entry.inputs)
-            found = []
-        elif backward.in_python:
-            found = backward.run(entry.saved, douts)
-        elif is_watching():
-            found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))
-        else:
-            found = apply(backward.operation, [*entry.saved, *douts])
-        if last:
-            entry.saved = ()
-        for number, gradient in zip(entry.inputs, found):
-            if gradient is not None:
-                cotangents.add(number, gradient)
+    with np.errstate(all="ignore") if alone else contextlib.nullcontext():       # alone: no code of the program runs in here
+        for entry in live:
+            backward = entry.backward
+            douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
+            if all([dout is None for dout in douts]):
+                continue
+            if not backward.in_python or backward.materialize:
+                douts = [Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout
+                         for dout, abstract in zip(douts, backward.douts)]
+            arrays = arrays_here(entry.saved, douts) if alone else None
+            if arrays is not None and backward.operation.waiting is not None:
+                cotangents.add_results(backward.operation, arrays, entry.inputs)
+                found = []
+            elif arrays is not None:
+                found = tensors_of(backward.operation.run_quietly(arrays))
+            elif backward.in_python:
+                found = backward.run(entry.saved, douts)
+            elif watching:
+                found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))
+            else:
+                found = apply(backward.operation, [*entry.saved, *douts])
+            if last:
+                entry.saved = ()
+            for number, gradient in zip(entry.inputs, found):
+                if gradient is not None:
+                    cotangents.add(number, gradient)
     for number in list(cotangents.rows.pairs):
         cotangents.add(number, cotangents.rows.product(number))
     return [cotangents.get(number) for number in wrt]
+
+
+def arrays_here(saved, douts):
+    """The ndarrays of these Tensors; None where one is a number or lies elsewhere."""
+    arrays = [value.elements if isinstance(value, Tensor) else None for value in (*saved, *douts)]
+    return arrays if all([type(array) is np.ndarray for array in arrays]) else None
+
+
+def tensors_of(values):
+    """Tensors of what an operation gave for ndarrays; numbers stay numbers."""
+    return [Tensor.wrap(value) if type(value) is np.ndarray else wrap(value) for value in values]
 
 
 def is_here(value):

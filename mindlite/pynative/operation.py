@@ -367,6 +367,11 @@ class GraphOperation:
                 self.runner = walk_of(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
 
+    def run_quietly(self, arrays):
+        """`run` for ndarrays, in a block in which NumPy does not warn of inf and NaN."""
+        runner = self.runner
+        return runner.function(arrays) if type(runner) is Walk else self.run(arrays)
+
     @functools.cached_property
     def waiting(self):
         """(the GraphOperation of a Waiting, its results); None where no product may wait."""
@@ -445,6 +450,10 @@ class OperationOfSizes(GraphOperation):
         """As of a GraphOperation; by the kernel of all sizes once it is there."""
         if not {ShardedArray, DeviceArray}.isdisjoint(map(type, arrays)):
             return super().run(arrays)
+        return self.run_quietly(arrays)
+
+    def run_quietly(self, arrays):
+        """As of a GraphOperation."""
         compiled = self.of.derivative.kernel.find()
         if compiled is not None:
             return compiled.run(arrays)

@@ -336,6 +336,17 @@ def test_a_walk_of_numpys_own_functions_gives_the_bits_of_the_eval_rules_without
     assert {"add", "mul", "div", "log", "maximum", "less", "neg"} <= seen
 
 
+def test_infinity_on_a_tape_is_a_result_and_numpy_warns_of_it_where_the_program_says_so(monkeypatch):
+    monkeypatch.setattr(backward.Kind, "pays", lambda self, live: False)
+    x = Tensor(np.array([0.0, 2.0], np.float32))
+    with np.errstate(all="raise"):
+        for _ in range(4):                                   # a walk is made, then used again
+            gradient = ms.grad(lambda x: (ops.log(x) * 0.5 + ops.rsqrt(x)).sum())(x)
+            assert np.isinf(gradient[0]) or np.isnan(gradient[0])
+        with pytest.raises(FloatingPointError):
+            np.float32(1) / np.zeros(2, np.float32)
+
+
 @pytest.mark.parametrize("switch", [{"compile_beside": False}, {"repeatable": True}])
 def test_no_part_of_a_tape_is_compiled_by_the_clock_where_only_counts_decide(switch):
     before = {name: getattr(config, name) for name in switch}
