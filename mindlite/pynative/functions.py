@@ -24,7 +24,7 @@ from ..common.tensor import Tensor, lies_elsewhere
 from ..common.threads import here
 from ..compile.short_plan import MAX_ARRAYS
 from ..infer.bounds import demand_bounds
-from ..mindir.abstract import map_dims
+from ..mindir.abstract import dims_in, map_dims
 from ..mindir.builder import Builder, tensor_type, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple, tuple_getitem
@@ -240,6 +240,22 @@ class Call:
         return typed(noted, *abstracts, name=self.function.__name__), type(gave[0]) is tuple
 
 
+class OpenStep:
+    """One step of the path to a view: its attributes with sizes in place of Symbols. Most have none."""
+    __slots__ = ("prim", "rest", "attrs", "open")
+
+    def __init__(self, prim, rest, attrs):
+        self.prim, self.rest, self.attrs = prim, rest, attrs
+        self.open = [name for name, value in attrs.items() if dims_in(value)]
+
+    def of_sizes(self, env):
+        """The step for {Symbol: size}."""
+        if not self.open:
+            return self.prim, self.rest, self.attrs
+        return self.prim, self.rest, {**self.attrs, **{
+            name: map_dims(lambda dim: evaluate(dim, env), self.attrs[name]) for name in self.open}}
+
+
 class OpenFunction(GraphOperation):
     """A planned function over open sizes. guards: what has to hold of them; confirmed: it gives what the function
     gave for some sizes, None before that is known; views, walks: as of a FunctionOperation; kernel: the KernelOfSizes"""
@@ -249,6 +265,7 @@ class OpenFunction(GraphOperation):
         super().__init__(graph)
         self.several, self.guards, self.confirmed = several, guards, None
         self.views, self.walks = ways
+        self.paths = [(number, [OpenStep(prim, rest, attrs) for prim, rest, attrs in path]) for number, path in self.views]
         self.kernel = KernelOfSizes(compile_, len(graph.nodes), self.walks and shows_its_sizes(graph))
 
     def derive(self, wrt):
@@ -407,14 +424,11 @@ class FunctionOfSizes(FunctionOperation):
     """A FunctionOperation that is made of an OpenFunction. Its graph is written when it is read."""
 
     def __init__(self, call, open_, env):
-        def known(value):
-            return map_dims(lambda dim: evaluate(dim, env), value)
         self.call, self.open, self.env, self.name = call, open_, env, open_.name
         self.several, self.seeds, self.differentiable = open_.several, open_.seeds, open_.differentiable
-        self.abstracts, self.outs = call.abstracts, tuple(map(known, open_.outs))
+        self.abstracts, self.outs = call.abstracts, tuple([map_dims(lambda dim: evaluate(dim, env), out) for out in open_.outs])
         self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
-        self.views = [(number, tuple([(prim, rest, {name: known(value) for name, value in attrs.items()})
-                                      for prim, rest, attrs in path])) for number, path in open_.views]
+        self.views = [(number, tuple([step.of_sizes(env) for step in path])) for number, path in open_.paths]
         self.walks, self.view = open_.walks, view_function(self) if self.views else None
 
     @functools.cached_property
