@@ -213,9 +213,14 @@ def method_descriptor(owner, name, address, flags, signature):
     return make(owner, ctypes.byref(method))
 
 
+@once
+def _new_builtin():
+    """CPython's PyCFunction_NewEx. ctypes makes a class for each prototype, which costs more than a call of it."""
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi))
+
+
 def builtin(name, address, flags, of=None):
     """(a function of CPython that is machine code, what must live as long as it); of: the object that the code gets first."""
     method = _Method(name.encode(), address, flags, None)
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)(
-        ("PyCFunction_NewEx", ctypes.pythonapi))
-    return make(ctypes.byref(method), of, None), (method, name)
+    return _new_builtin()(ctypes.byref(method), of, None), (method, name)

@@ -48,6 +48,12 @@ def _code():
     return module
 
 
+@once
+def _addresses():
+    """Those of what machine code calls, and of the two builtins."""
+    return [_code().address(name) for name in ("run_entry", "fit_entry", "enter", "fit")]
+
+
 def item(kind, source, owner, dtype, shape, slot, device: Device | None = None):
     """(the numbers of an item, what must be kept): the pointer of such an array goes to `slot` of the context.
 
@@ -76,8 +82,8 @@ class Entry:
     def __init__(self, run, context, count, items, brief=False):
         flat = [number for numbers, _ in items for number in numbers]
         self.plan = np.array([run, context, count, len(items), brief, *flat], np.int64)
-        self.code_address, self.plan_address = _code().address("run_entry"), int(self.plan.ctypes.data)
-        self.fit_address = _code().address("fit_entry")
-        self.call, method = builtin("run", _code().address("enter"), VARARGS_FAST, self.plan_address)
-        self.fits, other = builtin("fits", _code().address("fit"), VARARGS_FAST, self.plan_address)
+        self.code_address, self.fit_address, enter, fit = _addresses()
+        self.plan_address = int(self.plan.ctypes.data)
+        self.call, method = builtin("run", enter, VARARGS_FAST, self.plan_address)
+        self.fits, other = builtin("fits", fit, VARARGS_FAST, self.plan_address)
         self.keep = [kept for _, kept in items], method, other
