@@ -328,10 +328,13 @@ class Tensor(TensorStates, TensorMethods):
         return self.asnumpy().tolist()
 
     def item(self, *index: int) -> Any:
-        """The one element (or the element at `index`) as a Python number."""
-        if not index and self.size != 1:
+        """The one element as a Python number, or the element at `index`: ints, or one int that counts in row-major order."""
+        if index:
+            at = index[0] if isinstance(index[0], tuple) else index
+            return (self[at] if len(at) > 1 else self.reshape(-1)[at[0]]).item()
+        if self.size != 1:
             raise ShapeError("only a tensor of one element is a number", note=f"x: {self.dtype.short}{list(self.shape)}")
-        return self.asnumpy().item(*index)
+        return self.asnumpy().item()
 
     def __bool__(self) -> bool:
         if self.size != 1:

@@ -27,7 +27,7 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, Primitive
 from ..mindir.protocol import (Autocasted, CallOf, CallOfModule, CallOfModuleFor, CustomGradient, Derivative, Gate, Hooked,
                                Mapped, Recomputed, Rematerialised)
-from ..ops import setitem
+from ..ops import methods, setitem
 from ..ops.define import cast_to
 from .access import wrap_container
 from .builtins import ASK_PYTHON, BUILTINS, item_of_tensor
@@ -247,11 +247,18 @@ ANSWERS: dict[type, Callable[..., Any]] = {
 }
 
 
+def _element(ev: Evaluating, tensor: Value, index: Sequence[Value]) -> Value:
+    """The element that x.item(*index) names: one index counts in row-major order."""
+    at = index[0] if isinstance(index[0], tuple) else index
+    row = tensor if len(at) > 1 else ev.trace(methods.METHODS["reshape"], (ev.tracer.lift(tensor), -1), {})
+    return ev.trace(methods.METHODS["__getitem__"], (ev.tracer.lift(row), tuple(at)), {})
+
+
 def _call_method(ev: Evaluating, method: BoundMethod, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
     if isinstance(method, LeavingMethod):
         return call_unknown(ev, method.function, (method.self, *args), kwargs, f"{method.name}() leaves the Tensors")
-    if method.name == "item" and not args:
-        return item_of_tensor(ev, method.self)
+    if method.name == "item":
+        return item_of_tensor(ev, _element(ev, method.self, args) if args else method.self)
     if isinstance(method.self, (Box, tuple)):
         return method.function(ev, method.self, *taken_by(ev, method.function, (ev, method.self), args, kwargs), **kwargs)
     if isinstance(method.self, AnfNode) or isinstance(method.self, Tensor):

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ShapeError
+from ..ops.axes import axes_of
 from ..ops.define import as_operand, cast_to, dtype_of, is_array
+from ..ops.linalg import added
 from ..ops.methods import METHODS, doc_of
 from ..ops.scalar import tensor_to_scalar
 from .define import publisher
@@ -97,7 +99,7 @@ def add(input, other, *, alpha=1):
 @_public
 def sub(input, other, *, alpha=1):
     """input - alpha * other."""
-    return input - other if isinstance(alpha, int) and alpha == 1 else input - other * alpha
+    return ops.sub(input, other if isinstance(alpha, int) and alpha == 1 else ops.mul(other, alpha))
 
 
 @_public
@@ -184,7 +186,7 @@ def npu_gelu(input, approximate="none"):
 @_public
 def mm(input, mat2):
     """The product of two matrices. raises : ShapeError for other ranks"""
-    if input.ndim != 2 or mat2.ndim != 2:
+    if axes_of("mm", input) != 2 or axes_of("mm", mat2) != 2:
         raise ShapeError("mm: two matrices are wanted", note=f"{list(input.shape)}, {list(mat2.shape)}")
     return ops.matmul(input, mat2)
 
@@ -213,38 +215,34 @@ def outer(input, vec2):
     return ops.outer(input, vec2)
 
 
-def _weighted(input, beta, product_, alpha):
-    return beta * input + alpha * product_
-
-
 @_public
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta * input + alpha * mat1 @ mat2."""
-    return _weighted(input, beta, ops.matmul(mat1, mat2), alpha)
+    return added("addmm", input, beta, ops.matmul(mat1, mat2), alpha)
 
 
 @_public
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """beta * input + alpha * mat @ vec."""
-    return _weighted(input, beta, ops.mv(mat, vec), alpha)
+    return added("addmv", input, beta, ops.mv(mat, vec), alpha)
 
 
 @_public
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * the sum of the products of the matrices of two batches."""
-    return _weighted(input, beta, ops.sum(ops.bmm(batch1, batch2), 0), alpha)
+    return added("addbmm", input, beta, ops.sum(ops.bmm(batch1, batch2), 0), alpha)
 
 
 @_public
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * the products of the matrices of two batches."""
-    return _weighted(input, beta, ops.bmm(batch1, batch2), alpha)
+    return added("baddbmm", input, beta, ops.bmm(batch1, batch2), alpha)
 
 
 @_public
 def addr_(input, vec1, vec2, beta=1, alpha=1):
     """input, into which beta * input + alpha * vec1 vec2^T is written."""
-    return ops.assign(input, _weighted(input, beta, ops.outer(vec1, vec2), alpha))
+    return ops.assign(input, added("addr_", input, beta, ops.outer(vec1, vec2), alpha))
 
 
 @_public
@@ -275,6 +273,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """2-D convolution of input[N, C, H, W] or [C, H, W]; padding is sizes, "valid" or "same"."""
     mode, ends = (padding, 0) if isinstance(padding, str) else ("pad", padding)
+    input = as_operand(input)
     out = ops.conv2d(input[None] if input.ndim == 3 else input, weight, bias, stride, mode, ends, dilation, groups)
     return out[0] if input.ndim == 3 else out
 
@@ -312,7 +311,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 @_public
 def where(condition, input=None, other=None):
     """input where the condition holds, else other; with only a condition: the indices where it holds."""
-    return ops.nonzero(condition, as_tuple=True) if input is None else ops.where(condition, input, other)
+    return ops.nonzero(condition, as_tuple=True) if input is None and other is None else ops.where(condition, input, other)
 
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
     gather(x, 1, index)     index_add(x, 0, index, source, alpha=2)     transpose(x, 0, 1)     flatten(x, 1)
 """
 from .. import ops
-from ..ops.axes import normal_axis
+from ..ops.axes import as_number, normal_axis
 from ..ops.define import as_operand
 from ..ops.methods import METHODS
 from ..ops.structure import has_size_one
@@ -48,7 +48,8 @@ def index_select(input, dim, index):
 @_public
 def index_add(input, dim, index, source, *, alpha=1):
     """input with alpha * source added at `index` along `dim`."""
-    return ops.index_add(input, index, source if isinstance(alpha, int) and alpha == 1 else source * alpha, dim)
+    source = source if isinstance(alpha, int) and alpha == 1 else source * as_number("index_add", "alpha", alpha)
+    return ops.index_add(input, index, source, dim)
 
 
 @_public

@@ -17,7 +17,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, jvp_rule, planned, vmap_rule
 from ..mindir.scalar import call as call_scalar, where as where_scalar
 from .arithmetic import abs, clamp, minimum
-from .axes import normal_axis
+from .axes import as_number, axes_of, normal_axis
 from .basic import cast, move_batch_axis, reduce_sum, reshape
 from .define import as_operand, composite, elementwise, rounded_once, to_float
 from .elementary import exp, log, normal_cdf, sigmoid, tanh
@@ -108,13 +108,13 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """
     if isinstance(alpha, (int, float)) and alpha == 0:
         raise ValueRangeError("celu: alpha is not 0")
-    return elu(x / alpha, alpha=1.0) * alpha
+    return elu(as_operand(x) / as_number("celu", "alpha", alpha), alpha=1.0) * alpha
 
 
 @planned
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """input limited to [min_val, max_val]. raises : ArgumentError if min_val >= max_val"""
-    if min_val >= max_val:
+    if as_number("hardtanh", "min_val", min_val) >= as_number("hardtanh", "max_val", max_val):
         raise ArgumentError(f"hardtanh: min_val {min_val} is not below max_val {max_val}")
     return clamp(input, min_val, max_val)
 
@@ -130,7 +130,8 @@ _bent(hardshrink, lambda t, x, out, *, lambd: where(less_equal(abs(x), lambd), 0
 
 @planned
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """input moved towards 0 by lambd; 0 for elements in [-lambd, lambd]."""
+    """input moved towards 0 by lambd, at least 0; 0 for elements in [-lambd, lambd]. raises : ValueRangeError for another"""
+    lambd = as_number("softshrink", "lambd", lambd, 0)
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, input * 0))
 
 
@@ -151,9 +152,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     source : He et al. 2015
     raises : ShapeError if weight has another number of elements than channels
     """
-    if weight.ndim != 1:
+    if axes_of("prelu", weight) != 1:
         raise ShapeError("prelu: weight has one axis", note=f"weight: {list(weight.shape)}")
-    channels = input.shape[1] if input.ndim > 1 else 1
+    channels = input.shape[1] if axes_of("prelu", input) > 1 else 1
     if not (isinstance(weight.shape[0], int) and weight.shape[0] == 1):
         require("==", weight.shape[0], channels, lambda: ShapeError(
             "prelu: weight needs one element for each channel",
@@ -428,7 +429,7 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Ten
     axis   : int;     dtype : in which it is computed, or None for that of x
     raises : DTypeError for bool and complex, ValueRangeError for an axis outside
     """
-    return softmax(-x, axis, dtype=dtype)
+    return softmax(-as_operand(x), axis, dtype=dtype)
 
 
 @planned

@@ -6,7 +6,7 @@ from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
 from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, repeats, segments,
                special, stacking, structure)
-from .axes import normal_axis
+from .axes import as_number, axes_of, normal_axis
 from .basic import broadcast_to, reshape
 from .define import as_operand, dtype_of
 from .getitem import getitem, set_in_place, setitem
@@ -172,7 +172,7 @@ def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: int | None =
 
 def _embedded(name, x, src, axis, index):
     """x with src in the place of x[index] along an axis, src being of its shape."""
-    index = (slice(None),) * normal_axis(name, axis, x.ndim) + (index,)
+    index = (slice(None),) * normal_axis(name, axis, axes_of(name, x)) + (index,)
     wanted = tuple(getitem(x, index).shape)
     error = lambda: ShapeError(f"{name}: src has the shape of the slice", note=f"src: {list(src.shape)}, "  # noqa: E731
                                f"slice: {list(wanted)}")
@@ -199,7 +199,8 @@ _index_add_slices = renaming(lookup.index_add)
 
 
 def _index_add_along(x, dim, index, source, *, alpha=1):
-    return lookup.index_add(x, index, source if isinstance(alpha, int) and alpha == 1 else source * alpha, dim)
+    source = source if isinstance(alpha, int) and alpha == 1 else source * as_number("index_add", "alpha", alpha)
+    return lookup.index_add(x, index, source, dim)
 
 
 def _scatter_add(self, *args, **attrs):

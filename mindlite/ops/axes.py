@@ -1,4 +1,6 @@
 """Shapes and axes: broadcasting, axis numbers, sizes given by the user. No operators here."""
+import numpy as np
+
 from ..common.dim import Dim, product
 from ..common.errors import ArgumentError, Refusal, ShapeError, ValueRangeError
 from ..mindir.abstract import AbstractScalar, AbstractTensor
@@ -29,6 +31,35 @@ def broadcast_shapes(name, *shapes):
             size = size if isinstance(size, int) else shape[axis]
         out.append(size)
     return tuple(out)
+
+
+def axes_of(name, x):
+    """How many axes a tensor has. raises : ArgumentError, naming the operator, for what is no tensor"""
+    try:
+        return x.ndim
+    except AttributeError:
+        raise ArgumentError(f"{name}: a tensor is wanted, not {type(x).__name__}", note=repr(x)[:80]) from None
+
+
+def as_flag(name, setting, value):
+    """A setting that is true or false, as bool. raises : ArgumentError for what is no bool, such as 2, None and "no\""""
+    if not isinstance(value, AnfNode) and not (isinstance(value, (bool, np.bool_)) or type(value) is int and value in (0, 1)):
+        raise ArgumentError(f"{name}: {setting} is a bool, not {type(value).__name__}", note=repr(value)[:80])
+    return bool(value)
+
+
+def as_number(name, setting, value, least=None):
+    """A real number given by the user, as it is: an int, a float, a tensor of one, or one that a graph knows.
+
+    least  : what a number that is known must at least be
+    raises : ArgumentError for what is no number, ValueRangeError below `least`
+    """
+    known = isinstance(value, (int, float, np.number))
+    if not known and not isinstance(value, (AnfNode, Dim)) and getattr(value, "ndim", 1):
+        raise ArgumentError(f"{name}: {setting} is a number, not {type(value).__name__}", note=repr(value)[:80])
+    if known and least is not None and value < least:
+        raise ValueRangeError(f"{name}: {setting} is at least {least}, not {value}")
+    return value
 
 
 def normal_axis(name, axis, ndim):

@@ -18,7 +18,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
-from .axes import (as_shape, broadcast_index, fill_in, flatten_index, normal_axes, normal_axis, unflatten_index)
+from .axes import as_flag, as_shape, axes_of, broadcast_index, fill_in, flatten_index, normal_axes, normal_axis, unflatten_index
 from .sbp import elementwise_spec, is_one, letters, local_shape, sbp_rule
 
 
@@ -244,7 +244,7 @@ sbp_rule(barrier, _barrier_spec, linear=[{0}])
 # ---------------------------------------------------------------- transpose
 
 def _transpose_prepare(args, attrs):
-    ndim = args[0].ndim
+    ndim = axes_of("transpose", args[0])
     perm = attrs["perm"]
     perm = tuple(range(ndim))[::-1] if perm is None else tuple(normal_axis("transpose", p, ndim) for p in perm)
     if sorted(perm) != list(range(ndim)):
@@ -322,7 +322,7 @@ def batched(x, dim, size):
 
 def _broadcast_to_prepare(args, attrs):
     shape, x = as_shape("broadcast_to", attrs["shape"]), args[0]
-    lead = len(shape) - x.ndim
+    lead = len(shape) - axes_of("broadcast_to", x)
     shape = tuple(x.shape[i - lead] if isinstance(s, int) and s == -1 and i >= lead else s for i, s in enumerate(shape))
     return args, {"shape": shape}
 
@@ -396,8 +396,8 @@ sbp_rule(broadcast_to, _broadcast_to_spec, linear=[{0}], local=local_shape)
 def reducing(name):
     """What prepares the arguments of the reduction `name`: axes counted from the front; None and () mean all."""
     def prepare(args, attrs):
-        axis = normal_axes(name, attrs["axis"], args[0].ndim)
-        return args, {**attrs, "axis": axis, "keepdims": bool(attrs["keepdims"])}
+        axis = normal_axes(name, attrs["axis"], axes_of(name, args[0]))
+        return args, {**attrs, "axis": axis, "keepdims": as_flag(name, "keepdims", attrs["keepdims"])}
     return prepare
 
 

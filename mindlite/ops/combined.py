@@ -15,7 +15,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .arithmetic import abs, add, clamp, floor_divide, fmod, mul, pow, round, sign, sub, trunc
 from .basic import cast, reshape
-from .axes import normal_axis
+from .axes import as_number, normal_axis
 from .complex_numbers import imag, part_dtype
 from .define import as_operand, cast_to, dtype_of, promote_operands, rounded_once, to_float
 from .elementary import exp2, log, logaddexp, sigmoid, sin
@@ -66,6 +66,12 @@ def squared_difference(x: TensorLike, y: TensorLike) -> Tensor:
 def _float(x):
     x = as_operand(x, dt.float32)
     return cast_to(x, dt.float32) if dtype_of(x).kind in "bui" else x
+
+
+def _real(name, x):
+    if dtype_of(as_operand(x)).kind == "c":
+        raise DTypeError(f"{name}: takes real numbers, not {dtype_of(as_operand(x)).name}")
+    return _float(x)
 
 
 @planned
@@ -152,8 +158,9 @@ def deg2rad(x: TensorLike) -> Tensor:
 
     x      : Tensor or number, of any shape; integers and bools become float32
     out    : like x
+    raises : DTypeError for complex numbers
     """
-    return mul(_float(x), math.pi / 180)
+    return mul(_real("deg2rad", x), math.pi / 180)
 
 
 @planned
@@ -161,9 +168,10 @@ def deg2rad(x: TensorLike) -> Tensor:
 def rad2deg(x: TensorLike) -> Tensor:
     """Radians as degrees: x * 180 / pi.
 
-    x : Tensor or number; integers and bools count as float32
+    x      : Tensor or number; integers and bools count as float32
+    raises : DTypeError for complex numbers
     """
-    return mul(_float(x), 180 / math.pi)
+    return mul(_real("rad2deg", x), 180 / math.pi)
 
 
 @planned
@@ -213,7 +221,7 @@ def logaddexp2(input: Tensor, other: Any) -> Tensor:
     out    : Tensor of the broadcast shape
     raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
     """
-    return logaddexp(input * math.log(2), other * math.log(2)) * (1 / math.log(2))
+    return logaddexp(as_operand(input) * math.log(2), as_operand(other) * math.log(2)) * (1 / math.log(2))
 
 
 def positive(input: Tensor) -> Tensor:
@@ -426,7 +434,7 @@ def renorm(input: TensorLike, p: float, axis: Axes, maxnorm: float) -> Tensor:
     """
     x = as_operand(input)
     axis = normal_axis("renorm", axis, x.ndim)
-    if not p > 0 or maxnorm < 0:
+    if not as_number("renorm", "p", p) > 0 or as_number("renorm", "maxnorm", maxnorm) < 0:
         raise ValueRangeError("renorm: p is above 0 and maxnorm is not negative", note=f"p {p}, maxnorm {maxnorm}")
     others = tuple(a for a in range(x.ndim) if a != axis)
     norms = vector_norm(x, p, others, True) if others else abs(x)

@@ -46,10 +46,17 @@ def conj(input: TensorLike):
     """The complex conjugate; real numbers stay."""
 
 
+def _parts_prepare(args, attrs):
+    dtypes = {dtype_of(x) for x in args if is_array(x)}
+    if len(dtypes) > 1 or any(dtype.kind != "f" for dtype in dtypes):
+        raise DTypeError("complex: the parts are floats of one dtype", note=", ".join(sorted(d.name for d in dtypes)))
+    return to_float(args, attrs)
+
+
 @elementwise(scalar=None, array=lambda x, y: x + 1j * y, accepts="f", out_dtype=_whole_dtype, kernel=False,
-             prepare=to_float, name="complex", sbp_linear=[{0, 1}])
+             prepare=_parts_prepare, name="complex", sbp_linear=[{0, 1}])
 def make_complex(input: TensorLike, other: TensorLike):
-    """input + i other, of float32 or float64."""
+    """input + i other, of two float32 or float64, or one and a number. raises : DTypeError for integers and two dtypes"""
 
 
 @primitive(traits={"view"})
@@ -172,7 +179,12 @@ def angle(input: TensorLike) -> Tensor:
 
 
 def polar(abs: TensorLike, angle: TensorLike) -> Tensor:
-    """The complex numbers abs (cos(angle) + i sin(angle))."""
+    """The complex numbers abs (cos(angle) + i sin(angle)).
+
+    abs, angle : floats of one dtype; they broadcast
+    raises     : DTypeError for integers and two dtypes
+    """
+    abs, angle = _parts_prepare((as_operand(abs), as_operand(angle)), {})[0]
     return make_complex(abs * cos(angle), abs * sin(angle))
 
 

@@ -12,7 +12,7 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .axes import as_size
 from .basic import reshape, transpose
-from .define import layer_operands
+from .define import as_operand, layer_operands
 from .nn_conv import convolution, convolution_backward_data
 from .slicing import pad_slice, slice_
 from .structure import pad_constant, stack
@@ -54,7 +54,7 @@ def _flat(weight):
 
 
 def _with_bias(out, bias):
-    return out if bias is None else out + reshape(bias, shape=(1, bias.shape[0], 1, 1, 1))
+    return out if bias is None else out + reshape(as_operand(bias), shape=(1, -1, 1, 1, 1))
 
 
 def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",

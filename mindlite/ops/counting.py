@@ -5,13 +5,14 @@ Sizes that depend on data are fresh Symbols, as those of `nonzero`: bincount's i
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Axes
-from ..common.dim import Symbol, product
+from ..common.dim import Symbol, compare, product
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
@@ -19,7 +20,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive
 from .arithmetic import floor, minimum
-from .axes import as_size, normal_axis
+from .axes import as_flag, as_known_int, as_number, as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full, ones, zeros
 from .define import as_operand, cast_to, dtype_of
@@ -37,6 +38,13 @@ def _vector(name, x):
     if x.ndim != 1:
         raise ShapeError(f"{name}: a vector is wanted", note=f"input: {list(x.shape)}")
     return x
+
+
+def _not_negative(name, setting, value):
+    value = as_size(name, value)
+    if compare("<", value, 0):
+        raise ValueRangeError(f"{name}: {setting} is not negative, not {value}")
+    return value
 
 
 def _counting_prepare(args, attrs):
@@ -87,7 +95,7 @@ def bincount(input: TensorLike, weights: TensorLike | None = None, minlength: in
     if dtype_of(x).kind not in "bui":
         raise DTypeError(f"bincount: takes integers, not {dtype_of(x).name}")
     each = ones(tuple(x.shape), dt.int64) if weights is None else weights
-    return occurrences(x, each, minlength=as_size("bincount", minlength))
+    return occurrences(x, each, minlength=_not_negative("bincount", "minlength", minlength))
 
 
 def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
@@ -99,6 +107,9 @@ def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0
     x = reshape(as_operand(input), shape=(-1,))
     if dtype_of(x).kind == "c":
         raise DTypeError(f"histc: complex numbers have no order: {dtype_of(x).name}")
+    bins, ends = as_size("histc", bins), [as_number("histc", name, v) for name, v in (("min", min), ("max", max))]
+    if not all(isinstance(v, (int, float)) and math.isfinite(v) for v in ends):
+        raise ValueRangeError("histc: min and max are finite numbers", note=f"min {min}, max {max}")
     if bins < 1 or min > max:
         raise ValueRangeError("histc: bins is at least 1 and min at most max", note=f"bins {bins}, min {min}, max {max}")
     values = cast_to(x, dt.float64)
@@ -138,6 +149,8 @@ def unique_consecutive(input: TensorLike, return_inverse: bool = False, return_c
     x = as_operand(input)
     flat = reshape(x, shape=(-1,)) if dim is None else x
     axis = 0 if dim is None else normal_axis("unique_consecutive", dim, x.ndim)
+    return_inverse = as_flag("unique_consecutive", "return_inverse", return_inverse)
+    return_counts = as_flag("unique_consecutive", "return_counts", return_counts)
     lead, size = (slice(None),) * axis, flat.shape[axis]
     changed = not_equal(flat[lead + (slice(1, None),)], flat[lead + (slice(0, size - 1),)])
     for other in reversed(range(flat.ndim)):
@@ -183,14 +196,14 @@ def combinations(input: TensorLike, r: int = 2, with_replacement: bool = False) 
     return gather_axis(x, as_operand(chosen), axis=0)
 
 
-def _places(name, row, col, dtype, mask):
-    """The rows and columns of a matrix where `mask` is true."""
-    dtype = dt.dtype(dtype)
+def _places(name, row, col, dtype, mask, offset):
+    """The rows and columns of a matrix where mask(row, col, offset) is true."""
+    dtype, (row, col, offset) = dt.dtype(dtype), [as_known_int(name, n) for n in (row, col, offset)]
     if row < 0 or col < 0:
         raise ValueRangeError(f"{name}: a size is negative", note=f"row {row}, col {col}")
     if dtype.kind not in "ui" or max(row, col) - 1 > dtype.limits.max:
         raise ValueRangeError(f"{name}: {dtype.name} does not hold the indices of {row} x {col}")
-    return Tensor.wrap(np.stack(np.nonzero(mask)).astype(dtype.numpy))
+    return Tensor.wrap(np.stack(np.nonzero(mask(row, col, offset))).astype(dtype.numpy))
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
@@ -200,7 +213,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
     dtype    : of the indices, an integer one, int64 by default
     raises   : ValueRangeError for a negative size or a dtype that does not hold the indices
     """
-    return _places("tril_indices", row, col, dtype, np.tri(max(row, 0), max(col, 0), offset, bool))
+    return _places("tril_indices", row, col, dtype, lambda m, n, k: np.tri(m, n, k, bool), offset)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = dt.int64) -> Tensor:
@@ -210,7 +223,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
     dtype    : of the indices, an integer one, int64 by default
     raises   : ValueRangeError for a negative size or a dtype that does not hold the indices
     """
-    return _places("triu_indices", row, col, dtype, ~np.tri(max(row, 0), max(col, 0), offset - 1, bool))
+    return _places("triu_indices", row, col, dtype, lambda m, n, k: ~np.tri(m, n, k - 1, bool), offset)
 
 
 def unravel_index(indices: Tensor, dims: Any) -> Tensor:

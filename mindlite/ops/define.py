@@ -29,7 +29,7 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import (P, Primitive, R, bprop_rule, eval_rule, expand_rule, find_primitive, infer_rule, jvp_rule,
                                 kernel_rule, primitive, vmap_rule)
 from ..mindir.scalar import scalar_function
-from .axes import broadcast_index, broadcast_shapes
+from .axes import as_flag, as_number, broadcast_index, broadcast_shapes
 from .basic import broadcast_to, cast, move_batch_axis, reshape, scalar_to_tensor, sum_to
 from .sbp import elementwise_spec, sbp_rule
 
@@ -54,7 +54,25 @@ def is_scalar(value):
 
 def dtype_of(value):
     """The DType of an array-like."""
-    return value.dtype if isinstance(value, (Tensor, AnfNode)) else dt.dtype(value.dtype)
+    if isinstance(value, (Tensor, AnfNode)):
+        return value.dtype
+    if not hasattr(value, "dtype"):
+        raise ArgumentError(f"a tensor is wanted, not {type(value).__name__}", note=repr(value)[:80])
+    return dt.dtype(value.dtype)
+
+
+_HOLDS = "biufc"                                             # kinds of dtype: each holds those before it, i and u each other
+
+
+def as_update(operator: str, value: Any, dtype: dt.DType) -> Any:
+    """What is written into a tensor of `dtype`, cast to it.
+
+    raises : DTypeError for a tensor of another kind than dtype holds: a float into integers, a complex number into floats
+    """
+    value = as_operand(value)
+    if _HOLDS.index(dtype_of(value).kind) > max(_HOLDS.index(dtype.kind), 2 if dtype.kind in "iu" else 0):
+        raise DTypeError(f"{operator}: a tensor of {dtype.name} does not hold {dtype_of(value).name}", hint="cast it first")
+    return cast_to(value, dtype)
 
 
 def conjugate(x: Any) -> Any:
@@ -112,6 +130,14 @@ def holds(dtype, value):
     """True where an integer NumPy dtype has the int `value`."""
     ends = np.iinfo(dtype)
     return ends.min <= value <= ends.max
+
+
+def as_mask(operator, mask):
+    """A mask as an operand. raises : DTypeError for numbers, which may be indices that were meant"""
+    mask = as_operand(mask)
+    if dtype_of(mask) is not dt.bool_:
+        raise DTypeError(f"{operator}: a mask is bool, not {dtype_of(mask).name}", hint="compare first: mask != 0")
+    return mask
 
 
 def check_tensors(operator, **operands):
@@ -267,9 +293,14 @@ def elementwise(*, scalar: Any, array: Any, derivatives: Any = None, accepts: st
         name, n = prim.name, len(prim.inputs)
         prim.doc = with_dtypes(prim, accepts, prepare)
 
+        checks = [(setting, as_number if kind == "float" else as_flag) for setting, kind in function.__annotations__.items()
+                  if setting in prim.attrs and kind in ("float", "bool")]
+
         @infer_rule(prim)
         def infer(*args, **attrs):
             dtype = args[-1].dtype
+            for setting, check in checks:
+                check(name, setting, attrs[setting])
             for label, arg in zip(prim.inputs, args):
                 if arg.dtype.kind not in accepts:
                     raise DTypeError(f"{name}: does not take {arg.dtype.name}", note=f"{label}: {arg}",

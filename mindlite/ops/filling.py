@@ -18,7 +18,7 @@ from .arithmetic import clamp, maximum
 from .axes import as_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, as_update, cast_to, dtype_of
 from .indexing import bounded_indices, gather_axis, index_add_axis, scatter_elements_add, widened
 from .logic import equal, greater, logical_and, where
 from .reduction import amax
@@ -57,7 +57,7 @@ def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike) 
 
 def _copied(name, x, axis, index, source):
     axis = normal_axis(name, axis, x.ndim)
-    source, size = cast_to(as_operand(source), dtype_of(x)), x.shape[axis]
+    source, size = as_update("index_copy", source, dtype_of(x)), x.shape[axis]
     error = lambda: ShapeError(f"{name}: there are not as many slices as indices",  # noqa: E731
                                note=f"source: {list(source.shape)}, index: {list(index.shape)}, axis {axis}")
     if source.ndim != x.ndim or index.ndim != 1:
@@ -173,7 +173,7 @@ def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> T
                  floats
     """
     x, index = as_operand(x), reshape(as_operand(index), shape=(-1,))
-    source = reshape(cast_to(as_operand(source), dtype_of(x)), shape=(-1,))
+    source = reshape(as_update("masked_scatter", source, dtype_of(x)), shape=(-1,))
     require("==", index.shape[0], source.shape[0], lambda: ShapeError(
         f"put: {source.shape[0]} elements for {index.shape[0]} places"))
     flat = reshape(x, shape=(-1,))

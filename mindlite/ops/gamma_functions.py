@@ -13,9 +13,11 @@ import math
 from typing import Any
 
 import numpy as np
+from ..common.errors import ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 
-from .define import elementwise, to_float
+from .axes import as_known_int
+from .define import as_operand, elementwise, to_float
 from .elementary import exp, log, log1p
 from .special import BERNOULLI, FAR, digamma, lgamma, log_gamma_of_ndarray, polygamma_of, polygamma_of_ndarray
 
@@ -157,7 +159,14 @@ def gamma_quantile_slope(a, x):
 
 
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of p x p matrices: p (p - 1) / 4 log(pi) + the sum of lgamma(input - i / 2)."""
+    """The logarithm of the gamma function of p x p matrices: p (p - 1) / 4 log(pi) + the sum of lgamma(input - i / 2).
+
+    input  : Tensor of real dtype;     p : int, 1 or more
+    raises : ValueRangeError below 1, ArgumentError for what is no int
+    """
+    input, p = as_operand(input), as_known_int("mvlgamma", p)
+    if p < 1:
+        raise ValueRangeError(f"mvlgamma: p is at least 1, not {p}")
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for i in range(p):
         total = lgamma(input - i / 2) + total

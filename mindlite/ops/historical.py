@@ -22,7 +22,7 @@ from .axes import as_known_number, normal_axis
 from .basic import cast, reduce_sum, reshape
 from .combined import clip_by_norm
 from .creation import arange, full, full_like
-from .define import as_operand, dtype_of, is_scalar
+from .define import as_operand, check_tensors, dtype_of, is_scalar
 from .einsum import einsum
 from .logic import greater, logical_and
 from .lookup import gather_elements
@@ -178,6 +178,7 @@ def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) 
     out    : var
     raises : OperandIndexError for an index outside, ShapeError where updates do not fit, ValueRangeError for an axis outside
     """
+    check_tensors("inplace_index_add", var=var)
     return var.index_add_(axis, indices, updates)
 
 

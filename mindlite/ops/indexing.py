@@ -17,7 +17,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scalar, where as where_scalar
-from .axes import normal_axis
+from .axes import axes_of, normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
 from .define import as_operand, cast_to, elementwise
 from .logic import logical_and, where
@@ -424,7 +424,8 @@ sbp_rule(scatter_nd_update, _scatter_nd_spec, linear=[{0, 2}])
 # ---------------------------------------------------------------- gather_elements: element by element
 
 def _elements_prepare(args, attrs):
-    return _widened_second(args, attrs)[0], {"axis": normal_axis("gather_elements", attrs["axis"], args[0].ndim)}
+    axis = normal_axis("gather_elements", attrs["axis"], axes_of("gather_elements", args[0]))
+    return _widened_second(args, attrs)[0], {"axis": axis}
 
 
 @primitive(name="gather_elements", prepare=_elements_prepare)

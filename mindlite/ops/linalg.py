@@ -13,9 +13,9 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, cost_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
-from .axes import broadcast_index, broadcast_shapes, normal_axis
+from .axes import as_number, axes_of, broadcast_index, broadcast_shapes, normal_axis
 from .basic import batched, reshape, sum_to, transpose
-from .define import as_operand, composite, conjugate, layer_operands, promote_operands
+from .define import as_operand, composite, conjugate, layer_operands, promote_operands, quietly
 from .sbp import elementwise_spec, letters, sbp_rule
 from .slicing import slice_, zeros_like_shape
 
@@ -60,7 +60,8 @@ def matmul_cost(a, b, *, out, transpose_a, transpose_b):
 
 @eval_rule(batch_matmul)
 def matmul_eval(a, b, *, transpose_a, transpose_b):
-    out = np.matmul(np.swapaxes(a, -1, -2) if transpose_a else a, np.swapaxes(b, -1, -2) if transpose_b else b)
+    operands = np.swapaxes(a, -1, -2) if transpose_a else a, np.swapaxes(b, -1, -2) if transpose_b else b
+    out = quietly(np.matmul, operands, {})
     return out.astype(a.dtype, copy=False)
 
 
@@ -285,7 +286,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     out         : [M, N], of the dtype to which they are promoted
     raises      : ShapeError unless both have two axes and the sizes K agree, DTypeError for bool
     """
-    if input.ndim != 2 or mat2.ndim != 2:
+    if axes_of("mm", input) != 2 or axes_of("mm", mat2) != 2:
         raise ShapeError("mm: two matrices are wanted", note=f"input: {list(input.shape)}, mat2: {list(mat2.shape)}")
     return batch_matmul(input, mat2)
 
@@ -307,6 +308,8 @@ def mv(mat: TensorLike, vec: TensorLike) -> Tensor:
     out    : [.., M], of the dtype to which they are promoted
     raises : ShapeError where the sizes K differ or vec has more axes, DTypeError for bool
     """
+    if axes_of("mv", as_operand(mat)) < 2 or axes_of("mv", as_operand(vec)) != 1:
+        raise ShapeError("mv: a matrix and a vector are wanted", note=f"mat: {list(mat.shape)}, vec: {list(vec.shape)}")
     return matmul(mat, vec)
 
 
@@ -327,7 +330,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
     out    : Tensor [m, n]
     raises : ShapeError for what is no matrix or does not fit, DTypeError for bool
     """
-    return scaled(input, beta) + scaled(mm(mat1, mat2), alpha)
+    return added("addmm", input, beta, mm(mat1, mat2), alpha)
 
 
 @planned
@@ -340,7 +343,7 @@ def addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: float = 
     out    : Tensor [m]
     raises : ShapeError where the sizes do not fit, DTypeError for bool
     """
-    return scaled(input, beta) + scaled(mv(mat, vec), alpha)
+    return added("addmv", input, beta, mv(mat, vec), alpha)
 
 
 @planned
@@ -353,7 +356,17 @@ def baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: flo
     out    : Tensor [B, m, n]
     raises : ShapeError where the sizes do not fit, DTypeError for bool
     """
-    return scaled(input, beta) + scaled(bmm(batch1, batch2), alpha)
+    return added("baddbmm", input, beta, bmm(batch1, batch2), alpha)
+
+
+def added(name, input, beta, product, alpha):
+    """beta * input + alpha * product, of the product's shape. raises : ShapeError where input does not broadcast to it"""
+    input = as_operand(input)
+    if input.ndim > product.ndim or any(isinstance(n, int) and isinstance(m, int) and n not in (1, m)
+                                        for n, m in zip(input.shape[::-1], product.shape[::-1])):
+        raise ShapeError(f"{name}: input does not broadcast to the product",
+                         note=f"input: {list(input.shape)}, the product: {list(product.shape)}")
+    return scaled(input, as_number(name, "beta", beta)) + scaled(product, as_number(name, "alpha", alpha))
 
 
 def scaled(x, factor):
@@ -392,6 +405,7 @@ def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     out    : Tensor [N, C, ..]
     raises : ShapeError where bias has not one axis of size C, or input_x fewer than two axes
     """
+    bias, input_x = as_operand(bias), as_operand(input_x)
     if bias.ndim != 1 or input_x.ndim < 2:
         raise ShapeError("bias_add: a bias of one axis and an input of two or more are wanted",
                          note=f"input_x: {list(input_x.shape)}, bias: {list(bias.shape)}")

@@ -15,9 +15,9 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import bprop_rule, jvp_rule, planned, vmap_rule
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
     logical_or as or_scalar, where as where_scalar
-from .axes import broadcast_shapes
+from .axes import as_number, broadcast_shapes
 from .basic import sum_to
-from .define import (as_operand, cast_to, comparable_operands, composite, dtype_of, elementwise, promote_operands,
+from .define import (as_mask, as_operand, cast_to, comparable_operands, composite, dtype_of, elementwise, promote_operands,
                      same_shape_tangent, vmap_elementwise)
 from .sbp import elementwise_spec, sbp_rule
 
@@ -208,6 +208,7 @@ sbp_rule(flowing, lambda flows, x: elementwise_spec(flows, x), linear=[{1}])
 @planned
 def masked_fill(input_x: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where `mask` is true, else input_x, in input_x's dtype."""
+    input_x, mask = as_operand(input_x), as_mask("masked_fill", mask)
     return where(mask, cast_to(as_operand(value, input_x.dtype), input_x.dtype), input_x)
 
 
@@ -233,11 +234,12 @@ def isclose(input: Tensor, other: Any, rtol: float = 1e-05, atol: float = 1e-08,
     """True where |input - other| <= atol + rtol * |other|.
 
     input, other : Tensor or number of real dtype; they broadcast and are promoted; integers and bools are compared as float64
-    rtol, atol : float, the relative and the absolute tolerance
+    rtol, atol : float, the relative and the absolute tolerance, at least 0
     equal_nan : bool; whether two NaNs are close
     out    : bool, of the broadcast shape; equal infinities are close, an infinity and a finite number are not
     raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
     """
+    rtol, atol = as_number("isclose", "rtol", rtol, 0), as_number("isclose", "atol", atol, 0)
     (input, other), _ = promote_operands((input, other), {})
     if input.dtype.kind in "bui":
         input, other = cast_to(input, dt.float64), cast_to(other, dt.float64)

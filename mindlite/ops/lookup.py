@@ -10,7 +10,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .axes import normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, as_update, cast_to, dtype_of
 from .indexing import (bounded_indices, gather_axis, gather_axis_vmap, gather_elements_axis, index_add_axis, iota,
                        scatter_elements_add, scatter_nd_add, scatter_nd_update, widened)
 from .logic import not_equal
@@ -100,13 +100,13 @@ def index_add(x: TensorLike, indices: TensorLike, y: TensorLike, axis: int = 0, 
     raises : OperandIndexError for an index outside, ShapeError where y does not fit, ValueRangeError for an axis outside
     """
     x = as_operand(x)
-    return index_add_axis(x, as_operand(indices), cast_to(as_operand(y), dtype_of(x)), axis=axis)
+    return index_add_axis(x, as_operand(indices), as_update("index_add", y, dtype_of(x)), axis=axis)
 
 
 @planned
 def tensor_scatter_add(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with updates added at indices[.., k]."""
-    return scatter_nd_add(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
+    return scatter_nd_add(input_x, as_operand(indices), as_update("tensor_scatter_add", updates, dtype_of(input_x)))
 
 
 @planned
@@ -122,7 +122,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
     raises    : ValueRangeError for another reduction or an axis outside, IndexRangeError for an index outside, ShapeError,
                 DTypeError for indices that are no integers
     """
-    indices, updates = cast_to(as_operand(indices), dt.int64), cast_to(as_operand(updates), dtype_of(input_x))
+    indices, updates = cast_to(as_operand(indices), dt.int64), as_update("tensor_scatter_elements", updates, dtype_of(input_x))
     if reduction == "add":
         return scatter_elements_add(input_x, indices, updates, axis=axis)
     if reduction != "none":
@@ -154,7 +154,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @planned
 def tensor_scatter_update(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x with updates written at indices[.., k]."""
-    return scatter_nd_update(input_x, as_operand(indices), cast_to(as_operand(updates), dtype_of(input_x)))
+    return scatter_nd_update(input_x, as_operand(indices), as_update("tensor_scatter_update", updates, dtype_of(input_x)))
 
 
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -> Tensor:

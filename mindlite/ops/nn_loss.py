@@ -19,7 +19,7 @@ from ..mindir.scalar import call as call_scalar
 from ..mindir.primitive import planned
 from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
-from .axes import normal_axis
+from .axes import as_number, normal_axis
 from .basic import reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, rounded_once, to_float
 from .elementary import exp, log, sqrt
@@ -275,7 +275,7 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0, red
     raises        : DTypeError for what is no float, ValueRangeError for a negative beta and for a reduction, ShapeError
     source        : Girshick 2015, equation 3
     """
-    if beta < 0:
+    if as_number("smooth_l1_loss", "beta", beta) < 0:
         raise ValueRangeError(f"smooth_l1_loss: beta is not negative, not {beta}")
     x, y = _differences("smooth_l1_loss", input, target)
     if beta == 0:
@@ -298,7 +298,7 @@ def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean", d
     raises : ValueRangeError for another delta or reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
     source : Huber 1964
     """
-    if delta <= 0:
+    if as_number("huber_loss", "delta", delta) <= 0:
         raise ValueRangeError(f"huber_loss: delta is positive, not {delta}")
     x, y = _differences("huber_loss", input, target)
     d = abs(x - y)
@@ -403,13 +403,15 @@ def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: 
     x, target : float Tensors, the means and what was seen; they broadcast and are promoted
     var    : Tensor or number, the variances; each counts at least eps
     full   : bool; True adds log(2 pi) / 2
-    eps    : float
+    eps    : float above 0
     reduction : "none", "mean" or "sum"
     out    : Tensor [], for "none" of the broadcast shape
-    raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
+    raises : ValueRangeError for another eps or reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
     source : Nix and Weigend 1994
     """
     x, y = _operands("gaussian_nll_loss", x, target)
+    if as_number("gaussian_nll_loss", "eps", eps) <= 0:
+        raise ValueRangeError(f"gaussian_nll_loss: eps is positive, not {eps}")
     var = maximum(var, eps)
     loss = 0.5 * (log(var) + (x - y) * (x - y) / var)
     return reduced("gaussian_nll_loss", loss + 0.9189385332046727 if full else loss, reduction)
@@ -458,7 +460,7 @@ def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float =
     raises : DTypeError for integers, ValueRangeError for an axis outside, ShapeError where the shapes do not broadcast
     """
     a, b = _operands("cosine_similarity", x1, x2)
-    axis = normal_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
+    axis, eps = normal_axis("cosine_similarity", dim, max(a.ndim, b.ndim)), as_number("cosine_similarity", "eps", eps, 0)
     back = axis - max(a.ndim, b.ndim)
     along = reduce_sum(a * b, axis=back)
     lengths = maximum(reduce_sum(a * a, axis=back), eps * eps) * maximum(reduce_sum(b * b, axis=back), eps * eps)
@@ -525,13 +527,15 @@ def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: Tens
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d being pairwise_distance.
 
     anchor, positive, negative : float[.., D]
-    margin                     : float;     p, eps : float, of pairwise_distance
+    margin                     : float above 0;     p, eps : float, of pairwise_distance
     swap                       : bool; True: d(positive, negative) counts where it is less than d(anchor, negative)
     reduction                  : "none": each row, "mean" or "sum" of them
     raises                     : DTypeError for what is no float, ArgumentError for p, ShapeError, ValueRangeError for a
-                                 reduction
+                                 margin or a reduction
     source                     : Balntas et al. 2016, "Learning local feature descriptors with triplets and shallow CNNs"
     """
+    if as_number("triplet_margin_loss", "margin", margin) <= 0:
+        raise ValueRangeError(f"triplet_margin_loss: margin is positive, not {margin}")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, pairwise_distance(positive, negative, p, eps))

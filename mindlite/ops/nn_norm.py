@@ -18,7 +18,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import maximum
-from .axes import as_shape, as_size, normal_axes, normal_axis
+from .axes import as_number, as_shape, as_size, axes_of, normal_axes, normal_axis
 from .basic import reduce_sum, reduced_shape, reshape
 from .define import as_operand, cast_to, composite, dtype_of
 from .elementary import rsqrt, sqrt
@@ -100,7 +100,7 @@ def layer_norm(input: TensorLike, normalized_shape: Sequence[int], weight: Tenso
     raises : ShapeError if the sizes are not input's last ones or weight does not fit, DTypeError for integers
     source : Ba, Kiros, Hinton 2016
     """
-    x, shape = as_operand(input), as_shape("layer_norm", normalized_shape)
+    x, shape, eps = as_operand(input), as_shape("layer_norm", normalized_shape), as_number("layer_norm", "eps", eps, 0)
     last = tuple(x.shape)[x.ndim - len(shape):]
     if len(shape) > x.ndim or not shape:
         raise ShapeError(f"layer_norm: normalized_shape {list(shape)} for {list(x.shape)}")
@@ -189,7 +189,7 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
              moments are wanted and None
     source : Ioffe and Szegedy 2015
     """
-    x = as_operand(input_x)
+    x, eps = as_operand(input_x), as_number("batch_norm", "eps", eps, 0)
     if training:
         out, mean, variance = batch_norm_train(x, weight, bias, eps)
         if running_mean is not None and running_var is not None:
@@ -217,7 +217,7 @@ def instance_norm(input: TensorLike, weight: TensorLike | None = None, bias: Ten
     raises : ShapeError for one axis or other numbers of channels, DTypeError for integers
     source : Ulyanov, Vedaldi, Lempitsky 2016
     """
-    x = as_operand(input)
+    x, eps = as_operand(input), as_number("instance_norm", "eps", eps, 0)
     shape = _channels("instance_norm", x)
     return _scaled(standardize(x, axis=tuple(range(2, x.ndim)), epsilon=eps)[0], weight, bias, shape)
 
@@ -236,7 +236,7 @@ def group_norm(input: TensorLike, num_groups: int, weight: TensorLike | None = N
              DTypeError for integers
     source : Wu and He 2018
     """
-    x, num_groups = as_operand(input), as_size("group_norm", num_groups)
+    x, num_groups, eps = as_operand(input), as_size("group_norm", num_groups), as_number("group_norm", "eps", eps, 0)
     if compare("<", num_groups, 1):
         raise ArgumentError(f"group_norm: at least one group is wanted, not {num_groups}")
     shape, (n, c) = _channels("group_norm", x), x.shape[:2]
@@ -254,7 +254,7 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, 
     raises  : DTypeError for what is no float, ShapeError where gamma does not fit
     source  : Zhang and Sennrich 2019, equation 4
     """
-    x = as_operand(x)
+    x, epsilon = as_operand(x), as_number("rms_norm", "epsilon", epsilon, 0)
     if dtype_of(x).kind != "f":
         raise DTypeError(f"rms_norm: takes floats, not {dtype_of(x).name}")
     wide = cast_to(x, _wide(dtype_of(x)))
@@ -272,6 +272,6 @@ def l2_normalize(input_x: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tens
     out    : Tensor of input_x's shape
     raises : ValueRangeError for an axis outside, DTypeError for complex numbers
     """
-    axes = normal_axes("l2_normalize", axis, input_x.ndim)
+    axes = normal_axes("l2_normalize", axis, axes_of("l2_normalize", input_x))
     total = reduce_sum(input_x * input_x, axis=axes, keepdims=True)
     return input_x / sqrt(maximum(total, epsilon))

@@ -20,7 +20,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
                              where as where_scalar)
-from .axes import as_size
+from .axes import as_flag, as_size, axes_of
 from .basic import batched, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
@@ -379,7 +379,7 @@ def _attributes(name, x, kernel_size, stride, pad_mode, padding, dilation, ceil_
     kernel = pair(name, "kernel_size", kernel_size)
     stride = kernel if stride is None else pair(name, "stride", stride)
     dilation = pair(name, "dilation", dilation)
-    return dict(kernel_size=kernel, stride=stride, dilation=dilation, ceil_mode=bool(ceil_mode),
+    return dict(kernel_size=kernel, stride=stride, dilation=dilation, ceil_mode=as_flag(name, "ceil_mode", ceil_mode),
                 padding=padding_of(name, pad_mode, padding, x.shape[2:], kernel, stride, dilation))
 
 
@@ -428,11 +428,16 @@ def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None =
     if divisor_override and divisor_override < 0:
         raise ValueRangeError(f"avg_pool2d: divisor_override is not negative, not {divisor_override}")
     attrs = _attributes("avg_pool2d", x, kernel_size, stride, pad_mode, padding, 1, ceil_mode)
-    return avg_pooling(x, count_include_pad=bool(count_include_pad), divisor=divisor_override or 0, **attrs)
+    ends, window = attrs["padding"], attrs["kernel_size"]
+    if str(pad_mode).lower() == "pad" and any(compare(">", ends[2 * a] + ends[2 * a + 1], window[a]) for a in (0, 1)):
+        raise ValueRangeError("avg_pool2d: padding at both ends is at most the window, else a window holds nothing",
+                              note=f"padding {ends}, windows of {window}")
+    count_include_pad = as_flag("avg_pool2d", "count_include_pad", count_include_pad)
+    return avg_pooling(x, count_include_pad=count_include_pad, divisor=divisor_override or 0, **attrs)
 
 
 def _as_picture(name, x):
-    if x.ndim != 3:
+    if axes_of(name, x) != 3:
         raise ShapeError(f"{name}: a tensor of three axes is wanted", note=f"input: {list(x.shape)}")
     return reshape(x, shape=tuple(x.shape[:2]) + (1, x.shape[2]))
 

@@ -29,7 +29,8 @@ from .structure import stack
 def _row(name, input, axis):
     """(the tensor, the axis from the front): all elements as one row where axis is None."""
     x = as_operand(input)
-    x, axis = (reshape(x, shape=(-1,)), 0) if axis is None or not x.ndim else (x, normal_axis(name, axis, x.ndim))
+    axis = axis if axis is None else normal_axis(name, axis, x.ndim)
+    x, axis = (reshape(x, shape=(-1,)), 0) if axis is None or not x.ndim else (x, axis)
     require(">=", x.shape[axis], 1, lambda: ShapeError(f"{name}: of no elements", note=f"input: {list(as_operand(input).shape)}"))
     return x, axis
 

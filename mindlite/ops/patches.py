@@ -18,6 +18,7 @@ from ..common import dtype as dt
 from ..common.annotations import Ints
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.constraints import require
 from ..mindir.primitive import planned
 from .arithmetic import abs, clamp, floor, round, sign
 from .axes import as_size
@@ -241,6 +242,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
         raise ShapeError("affine_grid: theta[N, 2, 3] and four sizes, or theta[N, 3, 4] and five, are wanted",
                          note=f"theta: {list(theta.shape)}, size: {sizes}")
     spatial, lines = sizes[2:], []
+    for n in spatial:
+        require(">=", n, 1, lambda: ShapeError("affine_grid: a size of the grid is at least 1", note=f"size: {sizes}"))
     for axis, n in reversed(list(enumerate(spatial))):
         edge = 1 if align_corners else (n - 1) / n
         line = linspace(-edge, edge, n) if n > 1 else ones((1,)) * 0

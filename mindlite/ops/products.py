@@ -21,7 +21,7 @@ from .basic import cast, reshape, transpose
 from .creation import arange
 from .define import as_operand, cast_to, composite, dtype_of, promote_operands
 from .elementary import sqrt
-from .linalg import batch_matmul, bmm, dense, outer, scaled
+from .linalg import batch_matmul, bmm, dense, outer, added
 from .logic import greater_equal, less, less_equal, logical_and, logical_or, not_equal, where
 from .lookup import gather
 from .reduction import amax, amin, sum
@@ -102,7 +102,7 @@ def addr(x: TensorLike, vec1: TensorLike, vec2: TensorLike, beta: float = 1, alp
     raises : ShapeError for what is no vector or does not broadcast
     """
     _check_vectors("addr", vec1=vec1, vec2=vec2)
-    return scaled(as_operand(x), beta) + scaled(outer(vec1, vec2), alpha)
+    return added("addr", x, beta, outer(vec1, vec2), alpha)
 
 
 @planned
@@ -115,7 +115,7 @@ def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: floa
     out    : Tensor [m, n]
     raises : ShapeError where the sizes do not fit
     """
-    return scaled(as_operand(input), beta) + scaled(sum(bmm(batch1, batch2), 0), alpha)
+    return added("addbmm", input, beta, sum(bmm(batch1, batch2), 0), alpha)
 
 
 @planned

@@ -22,7 +22,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, where as where_scalar
-from .axes import as_size, broadcast_shapes, flatten_index, new_shape
+from .axes import as_number, as_size, broadcast_shapes, flatten_index, new_shape
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, cast_to, dtype_of
 from .elementary import cos, log, sqrt
@@ -352,6 +352,7 @@ def rand_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | None
     seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     raises : DTypeError for a dtype of integers
     """
+    input = as_operand(input)
     return rand(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
 
 
@@ -362,6 +363,7 @@ def randn_like(input: Tensor, seed: int | None = None, *, dtype: DTypeLike | Non
     seed   : None draws from the global stream, a Generator from its own; an int: the same numbers each time
     raises : DTypeError for a dtype of integers
     """
+    input = as_operand(input)
     return randn(tuple(input.shape), dtype=dtype or dtype_of(input), seed=seed)
 
 
@@ -376,7 +378,7 @@ def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
     """
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise ValueRangeError(f"bernoulli: p is in [0, 1], not {p}")
-    known = isinstance(p, (int, float))
+    input, known = as_operand(input), isinstance(p, (int, float))
     p = cast_to(as_operand(p, dt.float32), dt.float32)
     p = p if known else probabilities(p, what="bernoulli: p")
     drawn = _uniform(tuple(input.shape), dt.float32, seed)
@@ -394,7 +396,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     raises : ValueRangeError for p outside [0, 1]
     source : Srivastava et al. 2014
     """
-    if not 0 <= p <= 1:
+    input = as_operand(input)
+    if not 0 <= as_number("dropout", "p", p) <= 1:
         raise ValueRangeError(f"dropout: p is in [0, 1], not {p}")
     if not training or p == 0:
         return input

@@ -21,7 +21,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import reduce
-from .axes import normal_axis
+from .axes import as_flag, normal_axis
 from .basic import (cast, expand_reduced, merge_indices, move_batch_axis, reduce_sum, reduced_shape, reducing,
                     reduction_spec, reshape, transpose, vmap_reduction)
 from .define import as_operand, conjugate
@@ -220,7 +220,7 @@ sbp_rule(reduce_prod, reduction_spec, reduction="prod")
 def _finding(name):
     def prepare(args, attrs):
         x = as_operand(args[0])
-        return (x,), {"axis": normal_axis(name, attrs["axis"], x.ndim), "keepdims": bool(attrs["keepdims"])}
+        return (x,), {"axis": normal_axis(name, attrs["axis"], x.ndim), "keepdims": as_flag(name, "keepdims", attrs["keepdims"])}
     return prepare
 
 

@@ -8,13 +8,13 @@ from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
 from .arithmetic import maximum, minimum, neg
 from .basic import reshape
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, as_update, cast_to, dtype_of
 from .indexing import gather_nd, scatter_nd_add, scatter_nd_update
 
 
 def _operands(x, indices, updates):
     x, indices = as_operand(x), as_operand(indices)
-    updates = cast_to(as_operand(updates), dtype_of(x))
+    updates = as_update("scatter", updates, dtype_of(x))
     depth = indices.shape[-1]
     wanted = tuple(indices.shape[:-1]) + tuple(x.shape[depth:])
     if tuple(updates.shape) != wanted:

@@ -15,9 +15,9 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
-from .axes import as_size, broadcast_shapes, normal_axis
+from .axes import as_flag, as_size, broadcast_shapes, normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
-from .define import as_operand, cast_to
+from .define import as_mask, as_operand
 from .indexing import gather_elements_axis, scatter_elements_add
 from .sbp import letters, sbp_rule
 from .slicing import zeros_like_shape
@@ -249,7 +249,7 @@ def topk(input: TensorLike, k: int, dim: int | None = None, largest: bool = True
     raises  : ValueRangeError if k is negative or larger than the axis, DTypeError for complex numbers, ArgumentError for a k
               that is no int
     """
-    return topk_along(input, k=as_size("topk", k), axis=-1 if dim is None else dim, largest=bool(largest))
+    return topk_along(input, k=as_size("topk", k), axis=-1 if dim is None else dim, largest=as_flag("topk", "largest", largest))
 
 
 # ---------------------------------------------------------------- sizes that depend on data
@@ -301,7 +301,7 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 def _select_prepare(args, attrs):
-    x, mask = as_operand(args[0]), cast_to(as_operand(args[1]), dt.bool_)
+    x, mask = as_operand(args[0]), as_mask("masked_select", args[1])
     shape = broadcast_shapes("masked_select", tuple(x.shape), tuple(mask.shape))
     return tuple(v if tuple(v.shape) == shape else broadcast_to(v, shape=shape) for v in (x, mask)), attrs
 

@@ -6,6 +6,7 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from .axes import as_flag
 from .basic import cast, reduce_sum, reshape
 from .creation import arange, ones, zeros
 from .define import as_operand, cast_to, dtype_of
@@ -27,7 +28,7 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
     out             : int64, with out_int32 int32, of the shape of `values`
     raises          : ShapeError for rows that do not fit, ValueRangeError for another side
     """
-    rows, values = as_operand(sorted_sequence), as_operand(values)
+    rows, values, right = as_operand(sorted_sequence), as_operand(values), as_flag("searchsorted", "right", right)
     if side not in (None, "left", "right") or right and side == "left":
         raise ValueRangeError(f"searchsorted: side is 'left' or 'right', not {side!r}", note=f"right: {right}")
     if sorter is not None:

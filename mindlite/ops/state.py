@@ -35,8 +35,8 @@ def _assign_prepare(args, attrs):
     return (variable, value), attrs
 
 
-def _check_assign(variable, value):
-    error = lambda: ShapeError("assign: the shapes differ", note=f"variable: {list(variable.shape)}, "  # noqa: E731
+def _check_assign(variable, value, name="assign"):
+    error = lambda: ShapeError(f"{name}: the shapes differ", note=f"variable: {list(variable.shape)}, "  # noqa: E731
                                f"value: {list(value.shape)}")
     if len(variable.shape) != len(value.shape):
         raise error()
@@ -136,6 +136,16 @@ sbp_rule(stored, elementwise_spec, linear=[{0, 1}])
 _ORDER = "biufc"                                          # of kinds of dtype: a variable holds its own and those before
 
 
+def _added(name, variable, value):
+    """The operand of variable += value: a number, or a tensor of the variable's shape, as nothing is repeated in place."""
+    if not is_array(variable):
+        raise ArgumentError(f"{name}: the variable is a Parameter or Tensor, not {type(variable).__name__}")
+    value = value if is_scalar(value) else as_operand(value)
+    if not is_scalar(value):
+        _check_assign(variable, value, name)
+    return value
+
+
 def _fits(name, variable, made):
     have, want = dtype_of(variable), dtype_of(made)
     if _ORDER.index(want.kind) > max(_ORDER.index(have.kind), 2 if have.kind in "ui" else 0):
@@ -147,24 +157,24 @@ def assign_add(variable: Any, value: TensorLike) -> Tensor:
     """variable += value, in the variable's memory.
 
     variable : Parameter or Tensor
-    value  : Tensor or number that broadcasts to its shape
+    value  : number, or Tensor of the variable's shape
     out    : the variable; its dtype stays
-    raises : ShapeError where the shape of the sum is another, DTypeError where the variable's dtype does not hold the sum's
+    raises : ShapeError where the shapes differ, DTypeError where the variable's dtype does not hold the sum's
              kind (a float added to integers)
     """
-    return assign(variable, _fits("assign_add", variable, variable + value))
+    return assign(variable, _fits("assign_add", variable, variable + _added("assign_add", variable, value)))
 
 
 def assign_sub(variable: Any, value: TensorLike) -> Tensor:
     """variable -= value, in the variable's memory.
 
     variable : Parameter or Tensor
-    value  : Tensor or number that broadcasts to its shape
+    value  : number, or Tensor of the variable's shape
     out    : the variable; its dtype stays
-    raises : ShapeError where the shape of the difference is another, DTypeError where the variable's dtype does not hold its
+    raises : ShapeError where the shapes differ, DTypeError where the variable's dtype does not hold its
              kind (a float taken off integers)
     """
-    return assign(variable, _fits("assign_sub", variable, variable - value))
+    return assign(variable, _fits("assign_sub", variable, variable - _added("assign_sub", variable, value)))
 
 
 # ---------------------------------------------------------------- print
@@ -263,15 +273,15 @@ def shape(input_x: Any) -> Any:
     raises : ArgumentError, a TypeError, for what is no tensor
     """
     if not hasattr(input_x, "shape"):
-        raise ArgumentError(f"shape: a tensor is wanted, not {type(input_x).__name__}", note=repr(input_x)[:80])
+        raise ArgumentError(f"a tensor is wanted, not {type(input_x).__name__}", note=repr(input_x)[:80])
     return tuple(input_x.shape)
 
 
 def rank(input_x: Any) -> Any:
     """The number of axes of `input_x`, an int."""
-    return len(input_x.shape)
+    return len(shape(input_x))
 
 
 def size(input_x: Any) -> Any:
     """The number of elements of `input_x`, an int or a Dim."""
-    return product(input_x.shape)
+    return product(shape(input_x))

@@ -19,7 +19,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import decide_equal, require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import where as where_scalar
-from .axes import as_shape, as_size, broadcast_shapes, fill_in, normal_axes, normal_axis
+from .axes import as_shape, as_size, axes_of, broadcast_shapes, fill_in, normal_axes, normal_axis
 from .basic import batched, broadcast_to, reshape, transpose
 from .define import as_operand, cast_to, dtype_of, is_array, promote_operands
 from .logic import where
@@ -160,7 +160,7 @@ def split(tensor: Tensor, split_size_or_sections: Ints, axis: int = 0) -> tuple[
     raises                 : ShapeError if the given sizes do not add up to the axis, ValueRangeError for a size below 1 or an
                              axis outside, ArgumentError for one that is no int
     """
-    axis = real_axis("split", axis, tensor.ndim)
+    axis = real_axis("split", axis, axes_of("split", tensor))
     total = tensor.shape[axis]
     if isinstance(split_size_or_sections, (tuple, list)):
         sizes = [as_size("split", s) for s in split_size_or_sections]
@@ -195,7 +195,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     out    : tuple of Tensors; fewer than `chunks` where pieces of ceil(size / chunks) are enough; of an empty axis all of them
     raises : ValueRangeError for chunks below 1 or an axis outside
     """
-    axis, chunks = real_axis("chunk", axis, input.ndim), as_size("chunk", chunks)
+    axis, chunks = real_axis("chunk", axis, axes_of("chunk", input)), as_size("chunk", chunks)
     if compare("<", chunks, 1):
         raise ValueRangeError(f"chunk: at least one piece is wanted, not {chunks}")
     total = input.shape[axis]
@@ -216,7 +216,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     input_x : Tensor of one axis or more;     axis : int
     raises  : ValueRangeError for an axis outside
     """
-    axis = real_axis("unstack", axis, input_x.ndim)
+    axis = real_axis("unstack", axis, axes_of("unstack", input_x))
     if not isinstance(input_x.shape[axis], int):
         raise ArgumentError(f"unstack: the size {input_x.shape[axis]} of axis {axis} is known at run time only")
     return tuple(squeeze(x, axis) for x in _cut(input_x, axis, [1] * input_x.shape[axis]))
@@ -271,10 +271,11 @@ def squeeze(input: Tensor, axis: Axes = None) -> Tensor:
     axis   : int or tuple of ints, those that go; None: all of size 1
     raises : ShapeError if a named axis has another size, ValueRangeError for an axis outside or named twice
     """
+    ndim = axes_of("squeeze", input)
     if axis is None:
-        axes = tuple(a for a in range(input.ndim) if has_size_one("squeeze", input, a))
+        axes = tuple(a for a in range(ndim) if has_size_one("squeeze", input, a))
     else:
-        axes = normal_axes("squeeze", axis, input.ndim) if axis != () else ()
+        axes = normal_axes("squeeze", axis, ndim) if axis != () else ()
         for a in axes:
             require("==", input.shape[a], 1, lambda a=a: ShapeError(
                 f"squeeze: axis {a} has size {input.shape[a]}, not 1"))
@@ -295,9 +296,12 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         raise ValueRangeError(f"flatten: order is 'C' or 'F', not {order!r}")
     if order == "F":
         input = transpose(input)
-    if input.ndim < 2:
-        return reshape(input, shape=(-1,)) if input.ndim == 0 else input
-    first, last = real_axis("flatten", start_dim, input.ndim), real_axis("flatten", end_dim, input.ndim)
+    ndim = axes_of("flatten", input)
+    if ndim < 2 and (start_dim, end_dim) == (1, -1):         # the default, which is for batches, leaves vectors alone
+        start_dim = 0
+    first, last = normal_axis("flatten", start_dim, ndim), normal_axis("flatten", end_dim, ndim)
+    if ndim < 2:
+        return reshape(input, shape=(-1,)) if ndim == 0 else input
     if first > last:
         raise ValueRangeError(f"flatten: start_dim {start_dim} is behind end_dim {end_dim}")
     shape = tuple(input.shape)
@@ -320,7 +324,7 @@ def unflatten(input: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
     sizes  : tuple of ints, one of which may be -1
     raises : ShapeError where they do not fit the axis, ValueRangeError for an axis outside
     """
-    axis = real_axis("unflatten", axis, input.ndim)
+    axis = real_axis("unflatten", axis, axes_of("unflatten", input))
     parts = fill_in("unflatten", as_shape("unflatten", sizes), input.shape[axis])
     return reshape(input, shape=tuple(input.shape[:axis]) + parts + tuple(input.shape[axis + 1:]))
 
@@ -328,6 +332,8 @@ def unflatten(input: Tensor, axis: int, sizes: Sequence[int]) -> Tensor:
 @planned
 def permute(input: TensorLike, axis: Sequence[int]) -> Tensor:
     """Axes in the order `axis`: out.shape[i] = input.shape[axis[i]]."""
+    if not isinstance(axis, (tuple, list)):
+        raise ArgumentError(f"permute: axis is a tuple of ints, not {type(axis).__name__}")
     return transpose(input, perm=tuple(axis))
 
 
@@ -338,8 +344,9 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     input        : Tensor of any dtype;     axis0, axis1 : ints
     raises       : ValueRangeError for an axis outside, ArgumentError for one that is no int
     """
-    a, b = real_axis("swapaxes", axis0, input.ndim), real_axis("swapaxes", axis1, input.ndim)
-    perm = list(range(input.ndim))
+    ndim = axes_of("swapaxes", input)
+    a, b = real_axis("swapaxes", axis0, ndim), real_axis("swapaxes", axis1, ndim)
+    perm = list(range(ndim))
     perm[a], perm[b] = b, a
     return transpose(input, perm=tuple(perm)) if a != b else input
 
@@ -364,7 +371,7 @@ def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """
     source = source if isinstance(source, (tuple, list)) else (source,)
     destination = destination if isinstance(destination, (tuple, list)) else (destination,)
-    source = [real_axis("movedim", a, x.ndim) for a in source]
+    source = [real_axis("movedim", a, axes_of("movedim", x)) for a in source]
     destination = [real_axis("movedim", a, x.ndim) for a in destination]
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
         raise ArgumentError("movedim: source and destination name as many different axes",
@@ -404,7 +411,7 @@ def tile(input: Tensor, dims: Ints | None) -> Tensor:
     raises : ValueRangeError for a negative one, ArgumentError for one that is no int
     """
     counts = _counts("tile", as_shape("tile", dims))
-    rank = max(len(counts), input.ndim)
+    rank = max(len(counts), axes_of("tile", input))
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - input.ndim) + tuple(input.shape)
     spread = broadcast_to(reshape(input, shape=tuple(s for n in sizes for s in (1, n))),
@@ -455,7 +462,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     out    : Tensor like input
     raises : ValueRangeError for an axis outside or named twice
     """
-    axes = normal_axes("flip", dims, input.ndim) if dims != () else ()
+    axes = normal_axes("flip", dims, axes_of("flip", input)) if dims != () else ()
     return slice_(input, start=tuple(n - 1 if a in axes else 0 for a, n in enumerate(input.shape)),
                   sizes=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
 
@@ -519,11 +526,11 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
     mode    : str: "constant", "reflect" (without the edge), "replicate" (the edge), "circular" (the other end of
               what negative sizes leave)
     value   : number or Tensor of one for "constant", 0 by default, converted to the dtype of input_x
-    raises  : ValueRangeError for an unknown mode, ShapeError where reflect or circular want more than there is,
-              ArgumentError for an odd number of sizes or more than axes
+    raises  : ValueRangeError for an unknown mode or a value with another one than "constant", ShapeError where reflect or
+              circular want more than there is, ArgumentError for an odd number of sizes or more than axes
     """
     padding = as_shape("pad", padding) if not isinstance(padding, int) else (padding, padding)
-    if len(padding) % 2 or len(padding) // 2 > input_x.ndim:
+    if len(padding) % 2 or len(padding) // 2 > axes_of("pad", input_x):
         raise ArgumentError(f"pad: {len(padding)} numbers for a tensor of {input_x.ndim} axes", note=str(padding),
                             hint="(before, after) of the last axis, then of the one before it, and so on")
     ends = [(0, 0)] * input_x.ndim
@@ -533,6 +540,8 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
         return _pad_with(input_x, ends, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise ValueRangeError(f"pad: no mode {mode!r}", hint="constant, reflect, replicate or circular")
+    if value is not None and (is_array(value) or value != 0):
+        raise ValueRangeError(f"pad: the mode {mode!r} takes no value", note=f"value: {value!r}"[:80])
     for axis, (before, after) in enumerate(ends):
         if not (isinstance(before, int) and isinstance(after, int) and before == after == 0):
             steps = [_pad_from_inside, _cropped]
@@ -590,7 +599,7 @@ def _pad_from_inside(x, axis, before, after, mode):
 @planned
 def narrow(input: Tensor, axis: int, start: Any, length: Any) -> Tensor:
     """input[.., start:start + length, ..] along `axis`."""
-    axis = real_axis("narrow", axis, input.ndim)
+    axis = real_axis("narrow", axis, axes_of("narrow", input))
     start = as_size("narrow", start)
     start = start + input.shape[axis] if compare("<", start, 0) else start
     return take_range(input, axis, start, start + as_size("narrow", length))

@@ -18,27 +18,27 @@ from ..mindir.primitive import current_interpreter
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .array_methods import select_scatter, slice_scatter
-from .axes import as_known_int, as_size, normal_axis
+from .axes import as_known_int, as_size, axes_of, normal_axis
 from .basic import broadcast_to, cast, reshape
-from .define import as_operand, cast_to
+from .define import as_operand, as_update, cast_to, dtype_of
 from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter
 from .getitem import setitem
 from .methods import METHODS, as_method, converting, method, renaming
 from .scatter import tensor_scatter_div, tensor_scatter_max, tensor_scatter_min, tensor_scatter_mul, tensor_scatter_sub
 from .sort import topk
-from .state import assign, identity, stop_gradient
+from .state import assign, identity, size, stop_gradient
 
 
 # ---------------------------------------------------------------- questions
 
 def _is_floating_point(input: Tensor) -> Any:
     """True for a Tensor of a float dtype, False for integers, bools and complex numbers. input : Tensor"""
-    return input.dtype.kind == "f"
+    return dtype_of(input).kind == "f"
 
 
 def _is_complex(input: Tensor) -> Any:
     """True for a Tensor of a complex dtype. input : Tensor"""
-    return input.dtype.kind == "c"
+    return dtype_of(input).kind == "c"
 
 
 def _is_signed(self):
@@ -48,7 +48,7 @@ def _is_signed(self):
 
 def _numel(input: Any) -> Any:
     """The number of elements of `input`, a Tensor: an int."""
-    return product(input.shape)
+    return size(input)
 
 
 def _dim(self):
@@ -167,7 +167,7 @@ def _t(input: Tensor) -> Tensor:
     input  : Tensor [M, N], [N] or []
     raises : ShapeError for more axes
     """
-    if input.ndim > 2:
+    if axes_of("t", input) > 2:
         raise ShapeError("t: a tensor of at most two axes is wanted", note=f"shape: {list(input.shape)}")
     return input if input.ndim < 2 else structure.swapaxes(input, 0, 1)
 
@@ -203,7 +203,7 @@ def _rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
         raise ArgumentError("rot90: dims are two axes", note=repr(dims))
-    first, second = (normal_axis("rot90", axis, input.ndim) for axis in dims)
+    first, second = (normal_axis("rot90", axis, axes_of("rot90", input)) for axis in dims)
     if first == second:
         raise ValueRangeError(f"rot90: the two axes are the same, {tuple(dims)}")
     k = as_known_int("rot90", k) % 4
@@ -227,7 +227,7 @@ def _diff(x: Tensor, n: int = 1, axis: int = -1, prepend: TensorLike | None = No
     n = as_known_int("diff", n)
     if n < 0:
         raise ValueRangeError(f"diff: n is not negative, not {n}")
-    if not x.ndim:
+    if not axes_of("diff", x):
         raise ShapeError("diff: a tensor without axes has no differences")
     parts = [p for p in (prepend, x, append) if p is not None]
     x = structure.concat(parts, axis) if len(parts) > 1 else x
@@ -261,6 +261,7 @@ def _diag(self, diagonal=0):
                become the last axis
     raises   : ShapeError for a tensor []
     """
+    diagonal = as_size("diag", diagonal)
     if not self.ndim:
         raise ShapeError("diag: a tensor without axes has no diagonal and is none")
     return read_diagonal(self, diagonal) if self.ndim > 1 else diag_embed(self, diagonal)
@@ -273,7 +274,7 @@ def _diagflat(input: TensorLike, offset: int = 0) -> Tensor:
     offset: int, 0 the main diagonal, positive ones above it
     out   : [N + |offset|, N + |offset|] of the same dtype, 0 elsewhere
     """
-    return diag_embed(reshape(input, shape=(-1,)), offset)
+    return diag_embed(reshape(as_operand(input), shape=(-1,)), offset)
 
 
 def _matrix_power(input: Tensor, n: int) -> Tensor:
@@ -309,7 +310,8 @@ def _kthvalue(input: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> 
     keepdims : bool; True: the axis stays, with the size 1
     raises   : ValueRangeError for a k or an axis outside, DTypeError for complex numbers
     """
-    k, axis, values, indices = as_size("kthvalue", k), normal_axis("kthvalue", axis, input.ndim), *input.sort(axis)
+    k, axis = as_size("kthvalue", k), normal_axis("kthvalue", axis, axes_of("kthvalue", input))
+    values, indices = input.sort(axis)
     if not input.ndim:
         values, indices = (reshape(x, shape=(1,)) for x in (values, indices))
     size = values.shape[axis]
@@ -331,7 +333,7 @@ def _scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     raises : DTypeError for an index that is no integer, IndexRangeError for one outside, ShapeError
     """
     index = as_operand(index)
-    src = lookup.first_elements(cast_to(as_operand(src), input.dtype), index.shape)
+    src = lookup.first_elements(as_update("scatter", src, dtype_of(input)), index.shape)
     return lookup.tensor_scatter_elements(input, index, broadcast_to(src, shape=index.shape), axis)
 
 
@@ -366,7 +368,7 @@ def _cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, 
     out        : [variables, variables]; inf or NaN where the weights leave nothing to divide by
     raises     : ShapeError for more axes or other weights
     """
-    if input.ndim > 2:
+    if axes_of("cov", input) > 2:
         raise ShapeError("cov: a matrix or a vector is wanted", note=f"input: {list(input.shape)}")
     if input.dtype.kind in "bui":
         input = cast(input, dtype=dt.float32)

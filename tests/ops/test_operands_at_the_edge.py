@@ -124,7 +124,7 @@ def test_a_sparse_matrix_times_a_row_repeats_the_row():
     sparse = ops.dense_to_sparse_csr(MATRIX)
     for other in (Tensor([5.0, 7.0]), Tensor([[5.0], [7.0]]), Tensor(2.0)):
         np.testing.assert_array_equal(ops.csr_mul(sparse, other).to_dense().asnumpy(), (MATRIX * other).asnumpy())
-    with pytest.raises(ShapeError, match="does not broadcast"):
+    with pytest.raises(ShapeError, match="the shapes do not broadcast"):
         ops.csr_mul(sparse, Tensor(np.ones((3, 3), np.float32)))
 
 

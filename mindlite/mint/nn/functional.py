@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ValueRangeError
+from ...ops.axes import as_flag, as_size, axes_of
 from ...ops.define import as_operand, cast_to, dtype_of
 from ...ops.indexing import bounded_indices
 from ...ops.methods import doc_of
@@ -27,7 +28,7 @@ def _written(input, out, inplace):
 
 def _batched(function, input, ndim):
     """function(input) of a batch; a single item of one axis less becomes one, and its results items."""
-    if input.ndim == ndim:
+    if axes_of("the input", input) == ndim:
         return function(input)
     out = function(ops.unsqueeze(input, 0))
     return tuple([x[0] for x in out]) if isinstance(out, tuple) else out[0]
@@ -35,7 +36,7 @@ def _batched(function, input, ndim):
 
 def _class_axis(input, dim):
     """torch's axis where none is given: 0 for 0, 1 or 3 axes, else 1."""
-    return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
+    return dim if dim is not None else 0 if axes_of("the input", input) in (0, 1, 3) else 1
 
 
 # ---------------------------------------------------------------- activations
@@ -171,7 +172,7 @@ def threshold_(input, threshold, value):
 
 
 def _threshold(input, threshold, value):
-    return ops.where(input <= threshold, value, input)
+    return ops.where(ops.less_equal(input, threshold), value, input)
 
 
 @_public
@@ -220,6 +221,12 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
                     input, 4)
 
 
+def _divisor(name, value):
+    if value is not None and not value:
+        raise ValueRangeError(f"{name}: divisor_override is not 0")
+    return value or 0
+
+
 @_public
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """Means of windows of input[N, C, L]; stride : by default kernel_size."""
@@ -231,14 +238,14 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """Means of windows of input[N, C, H, W]; stride : by default kernel_size."""
     return _batched(lambda x: ops.avg_pool2d(x, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
-                                             count_include_pad, divisor_override or 0), input, 4)
+                                             count_include_pad, _divisor("avg_pool2d", divisor_override)), input, 4)
 
 
 @_public
 def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """Means of windows of input[N, C, D, H, W]; stride : by default kernel_size."""
     return _batched(lambda x: ops.avg_pool3d(x, kernel_size, kernel_size if stride is None else stride, padding, ceil_mode,
-                                             count_include_pad, divisor_override or 0), input, 5)
+                                             count_include_pad, _divisor("avg_pool3d", divisor_override)), input, 5)
 
 
 @_public
@@ -387,6 +394,7 @@ def one_hot(tensor, num_classes=-1):
     raises : IndexRangeError for a number outside
     """
     index = as_operand(tensor)
+    num_classes = as_size("one_hot", num_classes)
     if num_classes == -1:
         num_classes = int(ops.amax(index).item()) + 1
     index = bounded_indices(index, what="one_hot: class", low=0, high=num_classes)
@@ -426,7 +434,9 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
 @_public
 def kl_div(input, target, reduction="mean", log_target=False):
     """target * (log(target) - input), 0 where target is; log_target : target holds logarithms."""
-    loss = ops.exp(target) * (target - input) if log_target else ops.xlogy(target, target) - target * input
+    input, target = as_operand(input), as_operand(target)
+    loss = ops.exp(target) * (target - input) if as_flag("kl_div", "log_target", log_target) else \
+        ops.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return ops.sum(loss) / input.shape[0]
     return _reduced("kl_div", loss, reduction)

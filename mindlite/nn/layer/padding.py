@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ... import ops
-from ...common.errors import ArgumentError, ValueRangeError
+from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.tensor import Tensor
 from ..cell import Cell
 
@@ -56,6 +56,9 @@ class _LastAxesPad(Cell):
         self.padding, self.value = ends, value
 
     def construct(self, x: Tensor) -> Tensor:
+        if self.mode != "constant" and not self.axes < x.ndim <= self.axes + 2:
+            raise ShapeError(f"{type(self).__name__}: [N, C, ..] or [C, ..] with {self.axes} more is wanted",
+                             note=f"x: {list(x.shape)}")
         return ops.pad(x, self.padding, self.mode, self.value)
 
     def extend_repr(self) -> str:

@@ -105,6 +105,8 @@ class LSTMCell(_StepCell):
     gates, step = 4, staticmethod(_lstm_step)
 
     def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+        if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+            raise ArgumentError(f"LSTMCell: hx is two Tensors, (h, c), not {type(hx).__name__}")
         return self.next_state(x, hx)
 
 
