@@ -125,7 +125,7 @@ NO_PLACES = {
     "scatter_add": "tensor_scatter_add", "scatter_sub": "tensor_scatter_sub", "scatter_mul": "tensor_scatter_mul",
     "scatter_div": "tensor_scatter_div", "scatter_max": "tensor_scatter_max", "scatter_min": "tensor_scatter_min",
     "scatter_": "scatter", "scatter_add_": "scatter_add", "index_put_": "index_put",
-    "tree_part": "the number of a part, which is known when it is compiled",
+    "index": "getitem", "tree_part": "the number of a part, which is known when it is compiled",
     "searchsorted": "tested below", "sparse_segment_mean": "gather; its number of rows is data's, so no graph has it",
 }
 PLACES = {"indices", "index", "labels", "label", "target", "targets", "segment_ids", "input_indices", "LU_pivots", "sorter",
