@@ -123,6 +123,10 @@ class IndexRangeError(MindliteError, IndexError):
     """An index outside the axis."""
 
 
+class UnknownOperatorError(MindliteError, RuntimeError):
+    """An operator is named that nothing computes."""
+
+
 class OperandIndexError(IndexRangeError, ValueError, RuntimeError):
     """An index among an operand's numbers that is outside the axis; MindSpore's is a ValueError or a RuntimeError."""
 

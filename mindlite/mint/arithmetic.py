@@ -194,12 +194,16 @@ def mm(input, mat2):
 @_public
 def mv(input, vec):
     """The product of a matrix and a vector."""
+    if axes_of("mv", input) != 2:
+        raise ShapeError("mv: a matrix and a vector are wanted", note=f"input: {list(input.shape)}")
     return ops.mv(input, vec)
 
 
 @_public
 def bmm(input, mat2):
     """The products of the matrices of two batches."""
+    if axes_of("bmm", input) != 3 or axes_of("bmm", mat2) != 3:
+        raise ShapeError("bmm: two batches of matrices are wanted", note=f"{list(input.shape)}, {list(mat2.shape)}")
     return ops.bmm(input, mat2)
 
 
@@ -218,25 +222,25 @@ def outer(input, vec2):
 @_public
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta * input + alpha * mat1 @ mat2."""
-    return added("addmm", input, beta, ops.matmul(mat1, mat2), alpha)
+    return added("addmm", input, beta, mm(mat1, mat2), alpha)
 
 
 @_public
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """beta * input + alpha * mat @ vec."""
-    return added("addmv", input, beta, ops.mv(mat, vec), alpha)
+    return added("addmv", input, beta, mv(mat, vec), alpha)
 
 
 @_public
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * the sum of the products of the matrices of two batches."""
-    return added("addbmm", input, beta, ops.sum(ops.bmm(batch1, batch2), 0), alpha)
+    return added("addbmm", input, beta, ops.sum(bmm(batch1, batch2), 0), alpha)
 
 
 @_public
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * the products of the matrices of two batches."""
-    return added("baddbmm", input, beta, ops.bmm(batch1, batch2), alpha)
+    return added("baddbmm", input, beta, bmm(batch1, batch2), alpha)
 
 
 @_public

@@ -10,7 +10,7 @@ from ..common.dim import dim_max, dim_min
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
-from .axes import normal_axis
+from .axes import as_size, normal_axis
 from .basic import broadcast_to, reshape
 from .creation import zeros
 from .define import as_operand, cast_to, dtype_of
@@ -78,6 +78,7 @@ def diagonal(input: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -
     out    : Tensor: the other axes of input, then the diagonal; empty where the offset leaves the matrix
     raises : ShapeError for fewer than two axes or the same axis twice, ValueRangeError for an axis outside
     """
+    offset = as_size("diagonal", offset)
     flat, rows, columns = _flat("diagonal", as_operand(input), dim1, dim2)
     return _read(flat, rows, columns, offset)
 
@@ -108,7 +109,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     out    : Tensor: the axes before the last, with two axes of size n + |offset| at dim1 and dim2
     raises : ShapeError for a tensor without axes or the same axis twice, ValueRangeError for an axis outside
     """
-    input = as_operand(input)
+    input, offset = as_operand(input), as_size("diag_embed", offset)
     if not input.shape:
         raise ShapeError("diag_embed: a tensor without axes is no diagonal")
     axes = normal_axis("diag_embed", dim1, input.ndim + 1), normal_axis("diag_embed", dim2, input.ndim + 1)

@@ -17,7 +17,7 @@ from ..mindir.primitive import bprop_rule, cost_rule, eval_rule, infer_rule, jvp
 from ..mindir.scalar import cast as cast_scalar, reduce, where as where_scalar
 from .axes import as_size
 from .basic import batched, reshape, transpose
-from .define import layer_operands
+from .define import as_operand, layer_operands
 from .sbp import sbp_rule
 from .windows import out_size, pad_spatial, padding_of, pair, windows_of
 
@@ -312,7 +312,7 @@ def _operands(name, input, weight, ndim):
 
 
 def _with_bias(out, bias):
-    return out if bias is None else out + reshape(bias, shape=(1, bias.shape[0]) + (1,) * (out.ndim - 2))
+    return out if bias is None else out + reshape(as_operand(bias), shape=(1, -1) + (1,) * (out.ndim - 2))
 
 
 @planned

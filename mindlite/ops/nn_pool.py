@@ -443,6 +443,8 @@ def _as_picture(name, x):
 
 
 def _one_axis(value):
+    if isinstance(value, (tuple, list)) and len(value) != 1:
+        raise ArgumentError(f"a pool of lines: an int or one of them is wanted, not {value!r}")
     return value[0] if isinstance(value, (tuple, list)) else value
 
 

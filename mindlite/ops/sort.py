@@ -111,7 +111,7 @@ def sort(input_x: TensorLike, axis: int = -1, descending: bool = False) -> tuple
     out        : (like input_x, int64 like it)
     raises     : DTypeError for complex numbers, ValueRangeError for an axis outside
     """
-    return sort_along(input_x, axis=axis, descending=bool(descending))
+    return sort_along(input_x, axis=axis, descending=as_flag("sort", "descending", descending))
 
 
 @planned

@@ -237,3 +237,14 @@ def test_sequence_layers_drop_in_training_and_cast_under_to_float():
     net.set_train()
     assert not np.allclose(net(x).asnumpy(), net(x).asnumpy())
     assert net.set_train(False).to_float(dt.float16)(x).dtype is dt.float16
+
+
+def test_the_lists_of_weights_of_a_recurrent_layer_can_be_set():
+    net, other = (nn.LSTM(2, 3, num_layers=2, bidirectional=True) for _ in range(2))
+    x = Tensor(np.random.default_rng(1).standard_normal((4, 1, 2)).astype(np.float32))
+    for name in ("w_ih_list", "w_hh_list", "b_ih_list", "b_hh_list"):
+        setattr(net, name, getattr(other, name))
+        assert [p is q for p, q in zip(getattr(net, name), getattr(other, name))] == [True] * 4
+    np.testing.assert_array_equal(net(x)[0].asnumpy(), other(x)[0].asnumpy())
+    with pytest.raises(ShapeError, match="LSTM.w_ih_list: the Parameters have other shapes"):
+        net.w_ih_list = list(net.w_ih_list)[:1]

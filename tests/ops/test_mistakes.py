@@ -148,3 +148,10 @@ def test_no_warning_of_numpy_leaves_a_product_of_infinities():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(ops.matmul(x, x).asnumpy()[0, 1])
+
+
+def test_an_operator_that_nothing_computes_is_no_fault_of_ours():
+    unknown = ms.ops.operations.Operation("unknown_one")
+    for way in (lambda x: unknown(x), ms.jit(lambda x: unknown(x)), ms.jit(lambda x: unknown(x), fullgraph=True)):
+        with pytest.raises(RuntimeError, match="Operator 'unknown_one' is invalid"):
+            way(X)

@@ -161,25 +161,50 @@ class _Recurrent(Cell):
     def _of_kind(self, kind: int) -> ParameterTuple:
         return ParameterTuple(getattr(self, names[kind]) for names in self.param_names if getattr(self, names[kind]) is not None)
 
+    def _set_kind(self, kind: int, name: str, params: Any) -> None:
+        names, now = [those[kind] for those in self.param_names], self._of_kind(kind)
+        shapes = [list(p.shape) for p in params]
+        if shapes != [list(p.shape) for p in now]:
+            raise ShapeError(f"{type(self).__name__}.{name}: the Parameters have other shapes", note=f"{shapes}",
+                             hint=f"{[list(p.shape) for p in now]} are wanted")
+        for own, param in zip(names, params):
+            setattr(self, own, param)
+
     @property
     def w_ih_list(self) -> ParameterTuple:
         """The weights of the inputs, of each layer and direction."""
         return self._of_kind(0)
+
+    @w_ih_list.setter
+    def w_ih_list(self, params: Any) -> None:
+        self._set_kind(0, "w_ih_list", params)
 
     @property
     def w_hh_list(self) -> ParameterTuple:
         """The weights of the states, of each layer and direction."""
         return self._of_kind(1)
 
+    @w_hh_list.setter
+    def w_hh_list(self, params: Any) -> None:
+        self._set_kind(1, "w_hh_list", params)
+
     @property
     def b_ih_list(self) -> ParameterTuple:
         """The biases of the inputs, of each layer and direction; empty without them."""
         return self._of_kind(2)
 
+    @b_ih_list.setter
+    def b_ih_list(self, params: Any) -> None:
+        self._set_kind(2, "b_ih_list", params)
+
     @property
     def b_hh_list(self) -> ParameterTuple:
         """The biases of the states, of each layer and direction; empty without them."""
         return self._of_kind(3)
+
+    @b_hh_list.setter
+    def b_hh_list(self, params: Any) -> None:
+        self._set_kind(3, "b_hh_list", params)
 
     def _weights(self, number: int) -> list:
         weights = []

@@ -10,7 +10,7 @@ import functools
 import inspect
 from typing import Any
 
-from ...common.errors import ArgumentError
+from ...common.errors import ArgumentError, UnknownOperatorError
 from ...mindir.primitive import Primitive, Shown, by_position
 from ...mindir.protocol import CallOf
 from ..collectives import place_as
@@ -109,6 +109,8 @@ class Operation:
 
     def __mindir__(self):
         own = type(self).__call__
+        if self.function is None and own is Operation.__call__:
+            return CallOf(functools.partial(_computes_nothing, self.name))
         return CallOf(functools.partial(own, self) if own is not Operation.__call__ or "strategies" in self.__dict__ else
                       functools.partial(self.function, **self.given()))
 
@@ -117,6 +119,8 @@ class Operation:
         return {**self.settings, **(self.__dict__.get("stream") or {})}
 
     def __call__(self, *args):
+        if self.function is None:
+            _computes_nothing(self.name, *args)
         strategies = self.__dict__.get("strategies")
         settings = self.given() if self.goes_on else self.settings
         if strategies is None:
@@ -127,6 +131,11 @@ class Operation:
 
     def __repr__(self):
         return f"Prim[{self.name}]<{', '.join(f'{k}={v}' for k, v in self.settings.items())}>"
+
+
+def _computes_nothing(name, *args):
+    raise UnknownOperatorError(f"Operator {name!r} is invalid: no function computes it",
+                               hint="a class of one's own computes in its __call__")
 
 
 _SEEDS = {"seed": "seed2", "Seed0": "Seed1"}
