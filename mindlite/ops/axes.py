@@ -55,7 +55,7 @@ def as_number(name, setting, value, least=None):
     raises : ArgumentError for what is no number, ValueRangeError below `least`
     """
     known = isinstance(value, (int, float, np.number))
-    if not known and not isinstance(value, (AnfNode, Dim)) and getattr(value, "ndim", 1):
+    if not known and not isinstance(value, (AnfNode, Dim)) and getattr(value, "ndim", None) != 0:
         raise ArgumentError(f"{name}: {setting} is a number, not {type(value).__name__}", note=repr(value)[:80])
     if known and least is not None and value < least:
         raise ValueRangeError(f"{name}: {setting} is at least {least}, not {value}")

@@ -308,9 +308,10 @@ def mv(mat: TensorLike, vec: TensorLike) -> Tensor:
     out    : [.., M], of the dtype to which they are promoted
     raises : ShapeError where the sizes K differ or vec has more axes, DTypeError for bool
     """
-    if axes_of("mv", as_operand(mat)) < 2 or axes_of("mv", as_operand(vec)) != 1:
-        raise ShapeError("mv: a matrix and a vector are wanted", note=f"mat: {list(mat.shape)}, vec: {list(vec.shape)}")
-    return matmul(mat, vec)
+    a, b = as_operand(mat), as_operand(vec)
+    if a.ndim < 2 or b.ndim != 1:
+        raise ShapeError("mv: a matrix and a vector are wanted", note=f"mat: {list(a.shape)}, vec: {list(b.shape)}")
+    return matmul(a, b)
 
 
 @planned
