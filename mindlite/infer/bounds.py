@@ -30,7 +30,8 @@ from ..mindir.primitive import PRIMITIVES, Primitive, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
-from ..ops.indexing import bounded_indices, gather_nd, index_depth, refuse_outside, scatter_nd_add, scatter_nd_update, widened
+from ..ops.indexing import (SHOWN, bounded_indices, gather_nd, index_depth, refuse_outside, scatter_nd_add, scatter_nd_update,
+                            widened)
 from ..ops.logic import equal, greater, greater_equal, less, logical_and, logical_not, logical_or
 from ..ops.nn_loss import probabilities
 from ..ops.reduction import reduce_all, reduce_any
@@ -40,7 +41,7 @@ from .values import Value
 
 # {operator: (operands, attributes) -> (indices, the size of the axis that they stand for)}
 INDICES = {PRIMITIVES[name]: lambda args, attrs: (args[1], args[0].shape[attrs["axis"]])
-           for name in ("gather_axis", "gather_elements", "index_add_axis", "scatter_elements_add")}
+           for name in SHOWN}
 # {operator: (operands, attributes) -> (where the part begins along each axis, its sizes)}
 STARTS = {dynamic_slice: lambda args, attrs: (args[1:], attrs["sizes"]),
           dynamic_update: lambda args, attrs: (args[2:], args[1].shape)}
@@ -64,7 +65,7 @@ def demand_bounds(tracer: Any, prim: Primitive, args: Sequence[Value], attrs: di
         for indices, size in columns(tracer, args[1], args[0].shape, index_depth(prim.name, *args[:2])):
             demand_indices(tracer, prim.name, indices, size)
     if prim in INDICES:
-        demand_indices(tracer, prim.name.partition("_")[0], *INDICES[prim](args, attrs))
+        demand_indices(tracer, SHOWN[prim.name], *INDICES[prim](args, attrs))
 
 
 def columns(tracer: Builder, indices: Any, sizes: tuple[Size, ...], count: int) -> list:

@@ -26,6 +26,11 @@ from .slicing import zeros_like_shape
 from .structure import concat
 
 
+# the names of operators along one axis as messages have them: one text in both modes
+SHOWN = {"gather_axis": "gather", "gather_elements": "gather_elements", "index_add_axis": "index_add",
+         "scatter_elements_add": "scatter_elements"}
+
+
 def check_indices(name, indices, what="indices"):
     """raises : DTypeError unless `indices` are integers."""
     if indices.dtype.kind not in "iu":
@@ -254,7 +259,7 @@ def here(prim, args, attrs, first, size):
     reads elsewhere is zero, what it would add elsewhere is left out. An index outside of all of them is an error."""
     x, indices, *updates = args
     axis, count = attrs["axis"], x.shape[attrs["axis"]]
-    known = bounded_indices(indices, what=f"{prim.name.partition('_')[0]}: index", low=-size, high=size)
+    known = bounded_indices(indices, what=f"{SHOWN[prim.name]}: index", low=-size, high=size)
     position = where(known < 0, known + size, known) - first
     inside = logical_and(position >= 0, position < count)
     there = where(inside, position, 0)

@@ -93,6 +93,9 @@ REFUSED = {
     "tensor_scatter_add": (lambda x: ops.tensor_scatter_add(INTS, Tensor([[0]]), x[0, :1]), DTypeError, "does not hold"),
     "affine_grid": (lambda x: ops.affine_grid(x.reshape(1, 2, 3), (1, 1, 0, 2)), ShapeError, "at least 1"),
     "pad": (lambda x: ops.pad(x, (1, 1), "reflect", value=1.0), ValueRangeError, "takes no value"),
+    "gather": (lambda x: mint.gather(x, 0, Tensor([[5]])), IndexRangeError, "index 5 is outside"),
+    "scatter_add": (lambda x: mint.scatter_add(x, 0, Tensor([[5]]), x[:1, :1]), IndexRangeError, "index 5 is outside"),
+    "index_add outside": (lambda x: ops.index_add(x, Tensor([5]), x[:1]), IndexRangeError, "index 5 is outside"),
     "item": (lambda x: x.item(9), IndexRangeError, "index 9 is out of bounds"),
 }
 
