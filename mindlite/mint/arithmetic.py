@@ -12,7 +12,7 @@ from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..ops.axes import axes_of
-from ..ops.define import as_operand, cast_to, dtype_of, is_array
+from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.linalg import added
 from ..ops.methods import METHODS, doc_of
 from ..ops.scalar import tensor_to_scalar
@@ -85,9 +85,7 @@ def item(input):
 # ---------------------------------------------------------------- arithmetic
 
 def _scaled(input, other, factor):
-    if not is_array(input):
-        input = as_operand(input)
-    return input + (other if isinstance(factor, int) and factor == 1 else other * factor)
+    return ops.add(input, other if isinstance(factor, int) and factor == 1 else ops.mul(other, factor))
 
 
 @_public

@@ -120,8 +120,9 @@ def as_known_int(name, value):
     raises : ArgumentError for what is no int, Refusal for one that is known at run time only
     """
     if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractScalar):
-        value = value.value if isinstance(value, ValueNode) else value.abstract.dim
-    if value is None or isinstance(value, (AnfNode, Dim)):
+        known = value.value if isinstance(value, ValueNode) else value.abstract.dim
+        value = value if known is None else known
+    if isinstance(value, (AnfNode, Dim)):
         raise Refusal(f"{name}: a number that decides what is computed is known at run time only")
     return as_size(name, value)
 
