@@ -37,6 +37,7 @@ from ..mindir.primitive import is_interpreting
 from ..mindir.protocol import CallOf, CustomGradient, Hooked, Recomputed
 from ..ops import cast
 from ..pynative import custom, gate, is_recording, is_watched, recompute
+from .checked import checked
 from .parallel_settings import ParallelSettings
 from .registry import This
 from .states import States
@@ -79,6 +80,11 @@ class Cell(States, ParallelSettings):
     flags       : {name: value} set by `add_flags`
     raises      : MissingAttributeError where a Parameter or Cell is assigned before super().__init__() has run
     """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "__init__" in cls.__dict__ and cls.__module__.startswith("mindlite."):
+            setattr(cls, "__init__", checked(cls.__dict__["__init__"]))
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         self._register_nothing(auto_prefix)
