@@ -22,7 +22,7 @@ def _is_int(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) or not getattr(value, "ndim", 1)
+    return isinstance(value, (int, float, np.number)) or getattr(value, "ndim", None) == 0
 
 
 _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
