@@ -60,6 +60,17 @@ class Operation:
                             else f"{type(self).__name__}: it takes {self.takes} columns, not {len(data)}")
         return self.function(*data, **self.__dict__)
 
+    def device(self, device_target: str = "CPU") -> Operation:
+        """MindSpore's way to say where the operation runs: on the "CPU", as all do here. Gives the operation.
+
+        raises : ArgumentError if it is no str, ValueRangeError for another device
+        """
+        if kind_of(str)(device_target, "device_target") not in ("CPU", "Ascend"):
+            raise ValueRangeError("Input device_target is not within the valid set of ['CPU', 'Ascend'].")
+        if device_target == "Ascend":
+            raise ValueRangeError(f"{type(self).__name__}: operations on data run on the CPU", hint='device("CPU")')
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 

@@ -47,6 +47,9 @@ def to_bytes(array: Any, encoding: str = "utf8") -> np.ndarray:
 
 # ------------------------------------------------------------------- vocabularies and vectors
 
+_SMALL = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
+
+
 class VectorsError(FileFormatError, RuntimeError):
     """A file of vectors that is missing or damaged."""
 
@@ -96,9 +99,8 @@ class Vectors:
             raise VectorsError(f"Vectors: get real path failed, path={path}", note="it does not exist or permission is denied")
 
     def lookup(self, token: str, unknown: np.ndarray, lower: bool) -> np.ndarray:
-        """The vector of a token, or `unknown`. lower : try lower case too"""
-        found = self.table.get(token)
-        return self.table.get(token.lower(), unknown) if found is None and lower else unknown if found is None else found
+        """The vector of a token, or `unknown`. lower : of the token in small letters"""
+        return self.table.get(token.translate(_SMALL) if lower else token, unknown)
 
 
 class FastText(Vectors):
@@ -125,7 +127,7 @@ class CharNGram(Vectors):
     """Vectors of character n-grams (Hashimoto et al. 2017): a token's is the mean of those of its 2- to 4-grams."""
 
     def lookup(self, token: str, unknown: np.ndarray, lower: bool) -> np.ndarray:
-        token = token.lower() if lower else token
+        token = token.translate(_SMALL) if lower else token
         symbols = ["#BEGIN#", *token, "#END#"]
         parts = {f"{n}gram-" + "".join(symbols[k:k + n]) for n in (2, 3, 4) for k in range(len(symbols) - n + 1)}
         found = [self.table[part] for part in sorted(parts) if part in self.table]
@@ -136,7 +138,10 @@ class CharNGram(Vectors):
 
 @operation(vectors=kind_of(Vectors), unk_init=optional(kind_of(list, tuple)), lower_case_backup=flag)
 def ToVectors(data, /, vectors, unk_init=None, lower_case_backup=False):
-    """Tokens as vectors. unk_init : the vector of tokens that are not there, 0 by default;  lower_case_backup : try lower case"""
+    """Tokens as vectors. unk_init : the vector of tokens that are not there, 0 by default
+
+    lower_case_backup : look tokens up with a to z in place of A to Z, and not as they are: what MindSpore 2.10 does
+    """
     if np.asarray(data).dtype.kind not in "US":
         raise DataError("ToVectors: input tensor type should be string.", note=str(np.asarray(data).dtype))
     tokens = texts(data, "ToVectors")

@@ -12,6 +12,7 @@ TIME = np.arange(60)
 WAVE = (0.6 * np.sin(TIME * 0.21) + 0.3 * np.sin(TIME * 0.057 + 1)).astype(np.float32)
 PAIR = np.stack([WAVE, WAVE[::-1] * 0.7])
 FEATURES = np.sin(np.arange(2 * 9 * 4) * 1.3).reshape(2, 9, 4).astype(np.float32)
+SPECTRUM = np.abs(np.sin(np.arange(5 * 6) * 0.9)).reshape(5, 6)
 TONE = (np.sin(np.arange(3000) * 2 * np.pi * 200 / 4000) * 0.5).astype(np.float32)
 
 
@@ -38,6 +39,8 @@ def cases(audio):
                      {"center": True, "norm_vars": True}):
         add("SlidingWindowCmn", FEATURES, FEATURES[0], cmn_window=4, **settings)
     add("SlidingWindowCmn", FEATURES, cmn_window=1, min_cmn_window=1, norm_vars=True)
+    for momentum in (0.0, 0.5, 0.99):
+        add("GriffinLim", SPECTRUM, n_fft=8, n_iter=3, momentum=momentum, rand_init=False)
     tones = np.stack([TONE, TONE ** 3])
     add("DetectPitchFrequency", tones, TONE, sample_rate=4000)
     add("DetectPitchFrequency", tones, sample_rate=4000, frame_time=0.02, win_length=4, freq_low=50, freq_high=1000)

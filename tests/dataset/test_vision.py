@@ -608,3 +608,14 @@ def test_a_policy_may_make_several_columns_on_its_way():
         transforms.Concatenate(2)
     with pytest.raises(ValueError, match="can only prepend 1D"):
         transforms.Concatenate(0, np.zeros((2, 2)))
+
+
+def test_operations_run_on_the_cpu_and_say_so():
+    resize = vision.Resize((4, 6))
+    assert resize.device("CPU") is resize and vision.Decode().device()(vision.encode_png(IMAGE)).shape == IMAGE.shape
+    with pytest.raises(TypeError, match="device_target with value 1"):
+        resize.device(1)
+    with pytest.raises(ValueError, match="valid set"):
+        resize.device("GPU")
+    with pytest.raises(ValueError, match="Resize: operations on data run on the CPU"):
+        resize.device("Ascend")

@@ -30,7 +30,6 @@ _CLEARER = "a name's own default says more than MindSpore's, and means the same"
 _RATHER = "docs/differences.md, Arguments"
 _PLACE = "its arguments are given by position"
 _FIRST = "the Tensor that is written is given by position"
-_SOURCES = "arguments of the dataset behind the fourth stand in one order for all datasets; scripts name them"
 _LATER = "not there yet: an error says so where it is given"
 _NONE = "None and MindSpore's default mean the same"
 _WORLD = "the world's group is the default in its place"
@@ -47,11 +46,6 @@ DIFFERENT = {
     "communication.comm_func": dict.fromkeys(
         ("all_to_all_single_with_output_shape", "all_to_all_with_output_shape", "P2POp"), _WORLD),
     "mint.distributed": {"P2POp": _WORLD},
-    "dataset": dict.fromkeys((
-        "ImageFolderDataset", "TFRecordDataset", "VOCDataset", "CocoDataset", "Caltech101Dataset", "CelebADataset",
-        "CoNLL2000Dataset", "DIV2KDataset", "EnWik9Dataset", "FlickrDataset", "Flowers102Dataset", "IWSLT2016Dataset",
-        "IWSLT2017Dataset", "ManifestDataset", "Multi30kDataset", "Places365Dataset", "SogouNewsDataset", "SVHNDataset",
-        "UDPOSDataset", "USPSDataset", "YelpReviewDataset", "SBDataset", "RandomDataset"), _SOURCES),
     "dataset.vision": {"Erase": "0 and 0.0 fill alike", "not_random": "a decorator", **dict.fromkeys(
         ("read_video", "read_video_timestamps", "VideoDecoder"), "videos are refused by an error")},
     "dataset.vision.utils": dict.fromkeys(

@@ -431,7 +431,10 @@ def PitchShift(waveform, /, sample_rate, n_steps, bins_per_octave=12, n_fft=512,
            rand_init=flag, random=True, together=_lengths)
 def GriffinLim(spectrum, /, n_fft=400, n_iter=32, win_length=None, hop_length=None, window_type=WindowType.HANN, power=2.0,
                momentum=0.99, length=None, rand_init=True):
-    """The waveform of a spectrogram without phases (Griffin, Lim 1984; Perraudin et al. 2013)."""
+    """The waveform of a spectrogram without phases (Griffin, Lim 1984; Perraudin et al. 2013).
+
+    momentum : m of [0, 1), of which the step before counts m / (1 + 2 m): MindSpore's share, torchaudio's is m / (1 + m)
+    """
     data, win = sound(spectrum, "GriffinLim", 2), win_length or n_fft
     if data.shape[-2] != n_fft // 2 + 1:
         raise DataError("GriffinLim: the frequency of the input should equal to n_fft / 2 + 1", note=f"shape {data.shape}")
@@ -445,7 +448,7 @@ def GriffinLim(spectrum, /, n_fft=400, n_iter=32, win_length=None, hop_length=No
         if rebuilt.shape != size.shape:
             raise DataError(f"GriffinLim: {length} samples have {rebuilt.shape[-1]} frames, but the spectrogram has "
                             f"{size.shape[-1]}", hint="length cuts off less than a frame, or pads by less than one")
-        phase = rebuilt - momentum / (1 + momentum) * before
+        phase = rebuilt - momentum / (1 + 2 * momentum) * before
         phase /= np.abs(phase) + 1e-16
         before = rebuilt
     return inverse_short_time(size * phase, n_fft, win, hop, window_type, length).astype(data.dtype)

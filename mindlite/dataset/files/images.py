@@ -18,6 +18,7 @@ from ..vision.formats import pixels
 from .table import (BadFileError, Samples, file, files_below, folder, int32, lines, picture, present, raw, rows_of, source,
                     subfolders, uint32)
 
+METADATA_LAST = "num_samples num_parallel_workers shuffle decode sampler num_shards shard_id cache extra_metadata decrypt"
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".gif", ".tif", ".tiff", ".webp")
 
 
@@ -203,7 +204,7 @@ def STL10Dataset(dataset_dir, usage=None):
     return in_memory((every, classes.astype(np.int32)), classes, files)
 
 
-@source("image", "label", usage=("train", "test", "extra", "all"))
+@source("image", "label", usage=("train", "test", "extra", "all"), defaults={"num_parallel_workers": 1})
 def SVHNDataset(dataset_dir, usage=None):
     """Street View House Numbers (Netzer et al. 2011), format 2: image uint8 [32, 32, 3], label uint32. Needs SciPy."""
     from scipy.io import loadmat
@@ -246,7 +247,9 @@ def _by_folder(directory: str, extensions: tuple, decode: bool | None, classes: 
                    classes=named, files=[path for path, _ in found])
 
 
-@source("image", "label")
+@source("image", "label",
+        order="num_samples num_parallel_workers shuffle sampler extensions class_indexing decode num_shards shard_id cache "
+              "decrypt")
 def ImageFolderDataset(dataset_dir, *, extensions=None, class_indexing=None, decode=False, decrypt=None):
     """A folder of images for each class: image uint8 [bytes] or [height, width, 3], label int32; a folder in a class is refused.
 
@@ -326,7 +329,7 @@ def Food101Dataset(dataset_dir, usage=None, *, decode=False):
 
 
 @source("image", "label", usage=("train-standard", "train-challenge", "val"))
-def Places365Dataset(dataset_dir, usage=None, small=True, *, decode=False):
+def Places365Dataset(dataset_dir, usage=None, small=True, decode=False):
     """Places365 (Zhou et al. 2017): image, label uint32. small : the images of 256 x 256"""
     directory, word = folder(dataset_dir), usage or "train-standard"
     stem = {"train-standard": "places365_train_standard", "train-challenge": "places365_train_challenge", "val": "places365_val"}
@@ -340,7 +343,8 @@ def Places365Dataset(dataset_dir, usage=None, small=True, *, decode=False):
     return _listed(found, decode, uint32)
 
 
-@source("image", "label", usage=("train", "eval", "inference"))
+@source("image", "label", usage=("train", "eval", "inference"),
+        order="num_samples num_parallel_workers shuffle sampler class_indexing decode num_shards shard_id cache")
 def ManifestDataset(dataset_file, usage="train", *, class_indexing=None, decode=False):
     """A manifest: a JSON object a line with source, usage and annotation[0].name: image, label int32."""
     entries = []
@@ -363,7 +367,8 @@ def ManifestDataset(dataset_file, usage="train", *, class_indexing=None, decode=
 _CELEBA = {"train": 0, "valid": 1, "test": 2}
 
 
-@source("image", "attr")
+@source("image", "attr",
+        order="num_parallel_workers shuffle usage sampler decode extensions num_samples num_shards shard_id cache decrypt")
 def CelebADataset(dataset_dir, *, usage="all", decode=False, extensions=None, decrypt=None):
     """CelebA (Liu et al. 2015): image, attr uint32 [40], 1 where a face has the attribute."""
     directory = folder(dataset_dir)
@@ -382,7 +387,8 @@ def CelebADataset(dataset_dir, *, usage="all", decode=False, extensions=None, de
     return _decrypted(found, decrypt, decode)
 
 
-@source("image", "label", usage=("train", "valid", "test", "all"), task=("Classification", "Segmentation"))
+@source("image", "label", usage=("train", "valid", "test", "all"), task=("Classification", "Segmentation"),
+        defaults={"num_parallel_workers": 1})
 def Flowers102Dataset(dataset_dir, task="Classification", usage="all", *, decode=False):
     """Oxford Flowers 102 (Nilsback, Zisserman 2008): image, label uint32, with Segmentation also segmentation. Needs SciPy."""
     from scipy.io import loadmat
@@ -399,7 +405,7 @@ def Flowers102Dataset(dataset_dir, task="Classification", usage="all", *, decode
                    ["image", "segmentation", "label"], labels=labels[numbers - 1], files=paths)
 
 
-@source("image", "label", target_type=("category", "annotation", "all"))
+@source("image", "label", target_type=("category", "annotation", "all"), defaults={"num_parallel_workers": 1})
 def Caltech101Dataset(dataset_dir, target_type=None, *, decode=False):
     """Caltech-101 (Fei-Fei, Fergus, Perona 2004): image and category int64; with annotation the outline. SciPy for outlines."""
     directory = folder(os.path.join(folder(dataset_dir), "101_ObjectCategories"))
@@ -443,7 +449,7 @@ def _boxes(path: str, classes: dict) -> tuple[np.ndarray, list[np.ndarray]]:
     return np.array(boxes, np.float32).reshape(-1, 4), [np.array(c, np.uint32).reshape(-1, 1) for c in columns]
 
 
-@source("image", "target", task=("Segmentation", "Detection"))
+@source("image", "target", task=("Segmentation", "Detection"), order=METADATA_LAST)
 def VOCDataset(dataset_dir, task="Segmentation", usage="train", class_indexing=None, *, decode=False, extra_metadata=False,
                decrypt=None):
     """Pascal VOC (Everingham et al. 2010).
@@ -480,7 +486,7 @@ _COCO = {"Detection": ["bbox", "category_id", "iscrowd"], "Stuff": ["segmentatio
          "Captioning": ["captions"]}
 
 
-@source("image", task=tuple(_COCO))
+@source("image", task=tuple(_COCO), order=METADATA_LAST)
 def CocoDataset(dataset_dir, annotation_file, task="Detection", *, decode=False, extra_metadata=False, decrypt=None):
     """COCO (Lin et al. 2014): image and the annotations of a task, as MindSpore names them.
 
@@ -522,7 +528,7 @@ def CocoDataset(dataset_dir, annotation_file, task="Detection", *, decode=False,
 
 
 @source("image", "annotation")
-def FlickrDataset(dataset_dir, annotation_file, *, decode=False):
+def FlickrDataset(dataset_dir, annotation_file, *, decode=None):
     """Flickr8k and 30k (Hodosh et al. 2013, Young et al. 2014): image, annotation: its captions."""
     directory, captions = folder(dataset_dir), {}            # type: ignore[var-annotated]
     for line in lines(file(annotation_file)):
@@ -548,7 +554,7 @@ def SBUDataset(dataset_dir, *, decode=False):
 
 
 @source("hr_image", "lr_image", usage=("train", "valid", "all"), downgrade=("bicubic", "unknown", "mild", "difficult", "wild"))
-def DIV2KDataset(dataset_dir, usage="train", downgrade="bicubic", scale=2, *, decode=False):
+def DIV2KDataset(dataset_dir, usage="train", downgrade="bicubic", scale=2, *, decode=None):
     """DIV2K (Agustsson, Timofte 2017): hr_image and the smaller lr_image. scale : 2, 3, 4 or 8"""
     if scale not in (2, 3, 4, 8):
         raise ValueRangeError("Input scale is not within the valid set of [2, 3, 4, 8].")

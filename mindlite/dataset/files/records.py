@@ -278,7 +278,8 @@ def _value(found: Any, column: dict | None, name: str, path: str) -> np.ndarray:
                            f"and {out.size} values. ({path})") from None
 
 
-@source("", text=True)
+@source("", text=True,
+        order="num_samples num_parallel_workers shuffle num_shards shard_id shard_equal_rows cache compression_type")
 def TFRecordDataset(dataset_files, schema=None, columns_list=None, *, shard_equal_rows=False, compression_type=None):
     """TFRecord files of tf.train.Example.
 
@@ -339,7 +340,7 @@ def _drawn(kind: str, shape: tuple) -> np.ndarray:
     return numbers.integers(limits.min, limits.max, shape, wanted, endpoint=True)
 
 
-@source("", text=True)
+@source("", text=True, order="num_parallel_workers cache shuffle num_shards shard_id", defaults={"shuffle": None})
 def RandomDataset(total_rows=None, schema=None, columns_list=None, num_samples=None):
     """Rows of random values, for trying out a pipeline. The same row of the same pass has the same values under `set_seed`.
 

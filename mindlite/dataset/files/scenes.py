@@ -134,7 +134,8 @@ def LSUNDataset(dataset_dir, usage=None, classes=None, *, decode=False):
 
 # ------------------------------------------------------------------- boundaries and patches
 
-@source("image", "task", usage=("train", "val", "train_noval", "all"), task=("Boundaries", "Segmentation"))
+@source("image", "task", usage=("train", "val", "train_noval", "all"), task=("Boundaries", "Segmentation"),
+        defaults={"num_parallel_workers": 1})
 def SBDataset(dataset_dir, task="Boundaries", usage="all", *, decode=None):
     """Semantic boundaries (Hariharan et al. 2011): image, task: uint8 [20, height, width] boundaries by class, or a mask."""
     from scipy.io import loadmat

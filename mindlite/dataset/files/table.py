@@ -4,8 +4,8 @@
     def MnistDataset(dataset_dir: str, usage: str | None = None) -> Samples: ..
 
 The class takes the arguments of the function, then those of every source: num_samples, num_parallel_workers, shuffle, sampler,
-num_shards, shard_id, cache; keyword-only arguments of the function come after `shuffle`. Files are found when the dataset is made
-and read when samples are.
+num_shards, shard_id, cache; keyword-only arguments of the function come after `shuffle`, or all stand in the order that is given.
+Files are found when the dataset is made and read when samples are.
 """
 from __future__ import annotations
 
@@ -180,13 +180,17 @@ class FileSource(Source):
 
 
 _COMMON = ("num_samples", "num_parallel_workers", "shuffle", "sampler", "num_shards", "shard_id", "cache")
+WORKERS_LAST = "num_samples shuffle num_shards shard_id num_parallel_workers cache"
 
 
-def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid: Sequence) -> Callable:
+def source(*columns: str, usage: Sequence[str] = (), text: bool = False, order: str = "", defaults: dict | None = None,
+           **valid: Sequence) -> Callable:
     """A decorator that makes a FileSource of a function.
 
     columns : names;  usage, valid : what the arguments of these names may be
     text    : rows are shuffled with Shuffle.GLOBAL by default, shards are blocks of rows, there is no `sampler`
+    order   : of the arguments behind the function's own ones, where MindSpore has another than that above
+    defaults: of common arguments, where MindSpore has others than None
     """
     allowed = {**({"usage": usage} if usage else {}), **valid}
 
@@ -194,11 +198,14 @@ def source(*columns: str, usage: Sequence[str] = (), text: bool = False, **valid
         own = list(inspect.signature(function).parameters.values())
         first = [p for p in own if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         late = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in own if p not in first]
-        default = {"shuffle": Shuffle.GLOBAL} if text else {}
+        default = {**({"shuffle": Shuffle.GLOBAL} if text else {}), **(defaults or {})}
         own_names = [p.name for p in own]
         common = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default.get(n)) for n in _COMMON
                   if not (text and n == "sampler") and n not in own_names]
-        signature = inspect.Signature([*first, *common[:3], *late, *common[3:]])
+        rest = [*common[:3], *late, *common[3:]]
+        if order:
+            rest.sort(key=lambda parameter: order.split().index(parameter.name))
+        signature = inspect.Signature([*first, *rest])
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             try:

@@ -15,7 +15,8 @@ import numpy as np
 
 from ...common.errors import ArgumentError, ValueRangeError
 from ..columns import names_list
-from .table import BadFileError, Samples, file, files_below, folder, int32, lines, matching, present, rows_of, source
+from .table import (WORKERS_LAST, BadFileError, Samples, file, files_below, folder, int32, lines, matching, present, rows_of,
+                    source)
 
 USAGE = ("train", "test", "all")
 PARTS = ("train", "test", "valid", "all")
@@ -143,7 +144,7 @@ def DBpediaDataset(dataset_dir, usage=None):
     return _csv_collection(dataset_dir, usage, 3)
 
 
-@source("index", "title", "content", usage=USAGE, text=True)
+@source("index", "title", "content", usage=USAGE, text=True, order=WORKERS_LAST)
 def SogouNewsDataset(dataset_dir, usage=None):
     """Sogou news (Zhang, Zhao, LeCun 2015): index, title, content."""
     return _csv_collection(dataset_dir, usage, 3, by_name=False)
@@ -155,7 +156,7 @@ def YahooAnswersDataset(dataset_dir, usage=None):
     return _csv_collection(dataset_dir, usage, 4)
 
 
-@source("label", "text", usage=USAGE, text=True)
+@source("label", "text", usage=USAGE, text=True, order=WORKERS_LAST)
 def YelpReviewDataset(dataset_dir, usage=None):
     """Yelp reviews (Zhang, Zhao, LeCun 2015): label, text."""
     return _csv_collection(dataset_dir, usage, 2, by_name=False)
@@ -174,7 +175,7 @@ def PennTreebankDataset(dataset_dir, usage=None):
     return grouped(parts(dataset_dir, {word: f"ptb.{word}.txt" for word in PARTS[:3]}, usage), text_lines)
 
 
-@source("text", text=True)
+@source("text", text=True, defaults={"shuffle": True})
 def EnWik9Dataset(dataset_dir):
     """EnWik9 (Mahoney 2006): text, a line that is not empty."""
     return grouped(present(folder(dataset_dir), ["enwik9"]), text_lines)
@@ -218,13 +219,13 @@ def _sentences(path: str, separator: str | None) -> list[tuple]:
     return found
 
 
-@source("word", "pos_tag", "chunk_tag", usage=USAGE, text=True)
+@source("word", "pos_tag", "chunk_tag", usage=USAGE, text=True, order=WORKERS_LAST)
 def CoNLL2000Dataset(dataset_dir, usage=None):
     """CoNLL-2000 chunking (Tjong Kim Sang, Buchholz 2000): word, pos_tag, chunk_tag of a sentence."""
     return grouped(parts(dataset_dir, {"train": "train.txt", "test": "test.txt"}, usage), lambda path: _sentences(path, None))
 
 
-@source("word", "universal", "stanford", usage=PARTS, text=True)
+@source("word", "universal", "stanford", usage=PARTS, text=True, order=WORKERS_LAST)
 def UDPOSDataset(dataset_dir, usage=None):
     """Universal dependencies, English (Silveira et al. 2014): word, universal, stanford of a sentence."""
     names = {"train": "en-ud-tag.v2.train.txt", "test": "en-ud-tag.v2.test.txt", "valid": "en-ud-tag.v2.dev.txt"}
@@ -310,7 +311,7 @@ def _pairs(one: str, other: str) -> list[tuple]:
     return [(np.array(a), np.array(b)) for a, b in zip(first, second) if a or b]
 
 
-@source("text", "translation", usage=PARTS, text=True)
+@source("text", "translation", usage=PARTS, text=True, defaults={"shuffle": None})
 def Multi30kDataset(dataset_dir, usage=None, language_pair=None):
     """Multi30k (Elliott et al. 2016): text, translation. language_pair : ["en", "de"] or the reverse"""
     one, other = language_pair or ("en", "de")
@@ -347,14 +348,14 @@ def _iwslt(directory: Any, usage: str | None, pair: Any, valid: str, test: str, 
     return grouped(paths, rows_in, by_name=False)
 
 
-@source("text", "translation", usage=PARTS, text=True)
+@source("text", "translation", usage=PARTS, text=True, order=WORKERS_LAST)
 def IWSLT2016Dataset(dataset_dir, usage=None, language_pair=None, valid_set=None, test_set=None):
     """IWSLT 2016 (Cettolo et al. 2016): text, translation. language_pair : ["de", "en"] by default"""
     return _iwslt(dataset_dir, usage, language_pair or ("de", "en"), f"16.TED.{valid_set or 'tst2013'}",
                   f"16.TED.{test_set or 'tst2014'}")
 
 
-@source("text", "translation", usage=PARTS, text=True)
+@source("text", "translation", usage=PARTS, text=True, order=WORKERS_LAST)
 def IWSLT2017Dataset(dataset_dir, usage=None, language_pair=None):
     """IWSLT 2017 (Cettolo et al. 2017): text, translation. language_pair : ["de", "en"] by default"""
     return _iwslt(dataset_dir, usage, language_pair or ("de", "en"), "17.TED.dev2010", "17.TED.tst2010", "DeEnItNlRo")
