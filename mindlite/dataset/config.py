@@ -140,7 +140,8 @@ def error_mode() -> ErrorSamplesMode:
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     """What happens to a sample that cannot be read or transformed. raises : ArgumentError"""
     if not isinstance(error_samples_mode, ErrorSamplesMode):
-        raise ArgumentError(f"set_error_samples_mode: an ErrorSamplesMode is expected, not {type(error_samples_mode).__name__}")
+        raise ArgumentError(f"Argument error_samples_mode with value {error_samples_mode} is not of type [{ErrorSamplesMode}], "
+                            f"but got {type(error_samples_mode)}.")
     settings.error_samples_mode = error_samples_mode
 
 

@@ -220,6 +220,14 @@ def image_operation(*, random: bool = False, pil: bool = True, video: bool = Fal
     return operation(random=random, wrap=wrap, video=video, each=each, **checks)
 
 
+def as_array(data: Any) -> np.ndarray:
+    """An array of what an operation is given. raises : ArgumentError for an object that is no array"""
+    array = np.asarray(data)
+    if array.dtype.kind == "O":
+        raise ArgumentError(f"Invalid user input. Got {type(data)}: {data}, cannot be converted into tensor.")
+    return array
+
+
 def image_array(image: Any, name: str) -> np.ndarray:
     """The pixels of an image. raises : ArgumentError for what is none, DataError for other ranks than 2 and 3 and no pixels"""
     if isinstance(image, Image.Image):
@@ -235,6 +243,8 @@ def image_array(image: Any, name: str) -> np.ndarray:
         raise DataError(f"{name}: the dimension of image tensor does not match the requirement of operator. Expecting tensor in "
                         f"dimension of (2, 3), in shape of <H, W> or <H, W, C>. But got dimension {image.ndim}.",
                         note=f"shape {image.shape}")
+    if image.dtype.kind in "USO":
+        raise DataError(f"{name}: Currently unsupported data type: [uint32, int64, uint64, string]", note=f"dtype: {image.dtype}")
     if not image.size:
         raise DataError(f"{name}: the image has no pixels.", note=f"shape {image.shape}")
     return image

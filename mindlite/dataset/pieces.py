@@ -10,7 +10,7 @@ from typing import Any, Iterable, Iterator
 import numpy as np
 
 from ..common.errors import FileFormatError, ValueRangeError
-from .operation import DataError, Operation, flag, kind_of, number, optional, whole
+from .operation import DataError, Operation, as_array, flag, kind_of, number, optional, whole
 
 
 class SentencePieceModel(enum.IntEnum):
@@ -42,7 +42,7 @@ class JiebaMode(enum.IntEnum):
 
 def one_text(data: Any, name: str) -> str:
     """The text of a scalar. raises : DataError"""
-    array = np.asarray(data)
+    array = as_array(data)
     if array.ndim or array.dtype.kind not in "US":
         raise DataError(f"{name}: the input shape should be scalar and the input datatype should be string.",
                         note=f"{array.dtype} of shape {array.shape}")
@@ -52,7 +52,7 @@ def one_text(data: Any, name: str) -> str:
 
 def texts(data: Any, name: str) -> np.ndarray:
     """An array of text. raises : DataError"""
-    array = np.asarray(data)
+    array = as_array(data)
     if array.dtype.kind not in "US":
         raise DataError(f"{name}: the input datatype should be string.", note=str(array.dtype))
     return array if array.dtype.kind == "U" else np.char.decode(array, "utf-8")

@@ -215,3 +215,19 @@ def test_filters_keep_the_dtype_and_refuse_whole_numbers():
 
 def test_the_mu_law_has_mindspore_s_bits():
     assert audio.MuLawDecoding(128)(np.array([70, 170])).tolist() == [0.00506480922922492, 26.928272247314453]
+
+
+@pytest.mark.parametrize("call, kind, words", [
+    (lambda: audio.Angle()(np.array([["1", "2"]])), RuntimeError, "the data type of input tensor does not match"),
+    (lambda: audio.Magphase()(np.array([["1", "2"]])), RuntimeError, "the data type of input tensor does not match"),
+    (lambda: audio.AmplitudeToDB()({"x": 1}), TypeError, r"Got <class 'dict'>: {'x': 1}, cannot be converted into tensor"),
+    (lambda: audio.TimeMasking(True, 2, -10), ValueError, r"mask_start is not within the required interval of \[0, 16777216\]"),
+])
+def test_what_is_no_sound_is_refused(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_the_mel_scale_may_begin_below_zero():
+    made = audio.MelScale(n_mels=2, sample_rate=10, f_min=-50, f_max=100, n_stft=2)(np.array([[1.0, -1.0], [0.5, 2.0]], np.float32))
+    assert made.shape == (2, 2) and np.isfinite(made).all() and made.any()

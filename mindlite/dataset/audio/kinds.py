@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...common.errors import ValueRangeError
-from ..operation import DataError, kind_of, number, whole
+from ..operation import DataError, as_array, kind_of, number, whole
 
 
 class WindowType(str, enum.Enum):
@@ -92,15 +92,21 @@ class Modulation(str, enum.Enum):
     TRIANGULAR = "triangular"
 
 
+def as_numbers(data: Any, name: str, whole_numbers: bool = True) -> np.ndarray:
+    """An array of numbers. raises : ArgumentError for what is no array, DataError for other element types"""
+    array = as_array(data)
+    if array.dtype.kind not in ("biuf" if whole_numbers else "f"):
+        raise DataError(f"{name}: the data type of input tensor does not match the requirement of operator. Expecting tensor "
+                        f"in type of [{'int, ' if whole_numbers else ''}float, double]. But got type {array.dtype}.")
+    return array
+
+
 def sound(data: Any, name: str, rank: int = 1, whole_numbers: bool = True) -> np.ndarray:
     """An array of numbers of at least `rank` axes, float32 unless it is float64. raises : DataError
 
     whole_numbers : False where they are refused, as MindSpore refuses them
     """
-    array = np.asarray(data)
-    if array.dtype.kind not in ("biuf" if whole_numbers else "f"):
-        raise DataError(f"{name}: the data type of input tensor does not match the requirement of operator. Expecting tensor "
-                        f"in type of [{'int, ' if whole_numbers else ''}float, double]. But got type {array.dtype}.")
+    array = as_numbers(data, name, whole_numbers)
     if array.ndim < rank:
         raise DataError(f"{name}: the shape of input tensor does not match the requirement of operator. Expecting tensor in "
                         f"shape of "

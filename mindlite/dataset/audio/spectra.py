@@ -12,8 +12,9 @@ from scipy import fft, signal
 
 from ...common.errors import ValueRangeError
 from .. import draws
-from ..operation import DataError, flag, kind_of, number, operation, optional, real, whole
-from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, positive, rate, real_dtype,
+from ..operation import FLOAT_MAX, DataError, flag, kind_of, number, operation, optional, real, whole
+from .kinds import (BorderType, MelType, NormMode, NormType, ResampleMethod, ScaleType, WindowType, as_numbers, positive, rate,
+                    real_dtype,
                     sound)
 
 
@@ -107,7 +108,7 @@ def InverseSpectrogram(spectrum, /, length=None, n_fft=400, win_length=None, hop
 
 def complex_of(data: Any, name: str) -> np.ndarray:
     """Complex numbers of a last axis of two. raises : DataError"""
-    array = np.asarray(data)
+    array = as_numbers(data, name)
     if array.ndim < 2 or array.shape[-1] != 2:
         raise DataError(f"{name}: the shape of input tensor does not match the requirement of operator. Expecting tensor in "
                         f"shape of "
@@ -221,7 +222,7 @@ def _mel(data: np.ndarray, n_mels: int, sample_rate: int, f_min: float, f_max: f
     return np.swapaxes(np.swapaxes(data, -1, -2) @ banks, -1, -2).astype(data.dtype)
 
 
-MEL: dict[str, Any] = dict(n_mels=positive, sample_rate=positive, f_min=real(0), f_max=optional(real(0, open_left=True)),
+MEL: dict[str, Any] = dict(n_mels=positive, sample_rate=positive, f_min=real(), f_max=optional(real(0, open_left=True)),
            norm=kind_of(NormType))
 
 
@@ -485,10 +486,10 @@ def _stripes(data: np.ndarray, each: bool, limit: int, start: int, value: float,
 
 def mask_param(value: Any, name: str) -> int:
     """A width >= 0. raises : ArgumentError, ValueRangeError"""
-    return whole(0)(value, "mask_param")
+    return whole(0, FLOAT_MAX)(value, "mask_param")
 
 
-MASK: dict[str, Any] = dict(iid_masks=flag, mask_start=whole(0), mask_value=real(0))
+MASK: dict[str, Any] = dict(iid_masks=flag, mask_start=whole(0, FLOAT_MAX), mask_value=real(0))
 
 
 @operation(freq_mask_param=mask_param, random=True, **MASK)

@@ -7,10 +7,12 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from ...common.errors import ArgumentError, ValueRangeError
-from ..columns import ColumnError, names_list
+from ...common.errors import ArgumentError, IndexRangeError, ValueRangeError
+from ..columns import ColumnError, as_row, names_list
 from ..config import whole_number
 from ..mersenne import Minstd, SeededPass
+from ..operation import kind_of
+from ..pipeline import Run
 from ..samplers import BuiltinSampler, DistributedSampler, RandomSampler, Shuffle, select_sampler
 from ..sources import Source
 from .errors import MindRecordError, MRMFetchDataError, ParamTypeError, ParamValueError
@@ -32,6 +34,10 @@ def files_of(names: Any) -> list[MindRecordFile]:
         if other.schema != found[0].schema:
             raise MindRecordError(f"Invalid file, {other.path} and {found[0].path} have different schemas")
     return found
+
+
+class RowNumberError(IndexRangeError, RuntimeError):
+    """The number of a row that there is not."""
 
 
 class MissingFileError(ValueRangeError, MindRecordError):
@@ -269,6 +275,7 @@ class MindDataset(Source):
         if self.num_padded and num_shards is not None:
             chosen = PaddedShards(num_shards, shard_id, shuffle not in (False, Shuffle.FALSE))     # type: ignore[arg-type]
         super().__init__(chosen, num_parallel_workers)
+        self._order: tuple[BuiltinSampler, np.ndarray] | None = None
         self.arguments = {"dataset_files": dataset_files, "columns_list": columns_list, "padded_sample": padded_sample,
                           "num_padded": num_padded}
 
@@ -316,6 +323,20 @@ class MindDataset(Source):
     def sample(self, index: int) -> Sequence:
         row = self.padded_sample if index >= len(self.rows) else self.rows[index]
         return [_column(row[name], self.schema[name]) for name in self.column_names]    # type: ignore[index]
+
+    def __getitem__(self, index: int) -> list[np.ndarray]:
+        """The columns of a row, by its number in the order of the first pass.
+
+        raises : ArgumentError if the index is no int, ValueRangeError below 0, RuntimeError above the last one
+        """
+        if kind_of(int)(index, "index") < 0:
+            raise ValueRangeError(f"index cannot be negative, but got {index}.")
+        if self._order is None or self._order[0] is not self.sampler:
+            self._order = self.sampler, self._chosen(Run(self), 0)
+        order = self._order[1]
+        if index >= len(order):
+            raise RowNumberError(f"Input index is not within the required interval of [0, {len(order) - 1}], but got {index}.")
+        return as_row(self.sample(int(order[index])))
 
     def describe(self, sample: int, operation: int | None = None) -> str:
         if sample >= len(self.rows):

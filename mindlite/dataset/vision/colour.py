@@ -117,7 +117,7 @@ def AdjustHue(image, /, hue_factor):
     return hue_turned(image, hue_factor)
 
 
-@image_operation(sharpness_factor=number(0), pil=False)
+@image_operation(sharpness_factor=unnamed(number(0)), pil=False)
 def AdjustSharpness(image, /, sharpness_factor):
     """Between a smoothed image (0), the image (1) and a sharper one (2)."""
     return sharpened(image, sharpness_factor)

@@ -12,7 +12,7 @@ from ...common.lazy import LazyModule
 from .. import draws
 from ..operation import (FLOAT_MAX, DataError, as_pil, crop_size, either, flag, image_array, image_operation, image_size, items,
                          kind_of, number, operation, optional, pair, probability, real, whole, within)
-from .kinds import PADDING, RESAMPLING, Border, Inter, SliceMode
+from .kinds import OF_PIL, PADDING, RESAMPLING, Border, Inter, SliceMode, known
 from .resizing import resize_array, resize_pil
 from .warping import warped, warped_pil
 
@@ -42,6 +42,7 @@ def padding_of(value: Any, name: str) -> tuple[int, int, int, int]:
 def resized(image: Any, height: int, width: int, how: Inter) -> Any:
     """An array by OpenCV's rules, a PIL image by Pillow's."""
     if isinstance(image, Image.Image):
+        known(how, "PIL images", *OF_PIL)
         return image.resize((width, height), RESAMPLING[how])
     return resize_array(image_array(image, "Resize"), height, width, how)
 
@@ -87,7 +88,14 @@ def crop_array(image: np.ndarray, top: int, left: int, height: int, width: int, 
     return image[top:top + height, left:left + width]
 
 
-@image_operation(coordinates=items(whole(0), 2), size=crop_size, pil=False)
+def corner(value: Any, name: str) -> tuple:
+    """(y, x). raises : ArgumentError, ValueRangeError"""
+    if len(kind_of(list, tuple)(value, name)) != 2:
+        raise ArgumentError("Coordinates should be a list/tuple (y, x) of length 2.", note=f"it is {value!r}")
+    return items(whole(0))(value, name)
+
+
+@image_operation(coordinates=corner, size=crop_size, pil=False)
 def Crop(image, /, coordinates, size):
     """The part with its upper left corner at coordinates (top, left). size : int or (height, width)"""
     (top, left), (height, width) = coordinates, pair(size)
@@ -104,6 +112,7 @@ def ResizedCrop(image, /, top, left, height, width, size, interpolation=Inter.BI
 def _part_resized(image: Any, part: np.ndarray, size: Any, how: Inter) -> Any:
     target = target_size(part.shape[:2], size) if not isinstance(size, int) else pair(size)
     if isinstance(image, Image.Image):
+        known(how, "PIL images", *OF_PIL)
         return as_pil(resize_pil(as_pil(part), *target, how))
     return resize_array(part, *target, how)
 

@@ -5,6 +5,9 @@ import enum
 
 from PIL import Image
 
+from ...common.errors import ArgumentError, ValueRangeError
+from ..operation import DataError
+
 
 class Inter(enum.IntEnum):
     """Interpolations."""
@@ -76,7 +79,19 @@ class AutoAugmentPolicy(str, enum.Enum):
     SVHN = "svhn"
 
 
+class InterpolationError(DataError, ArgumentError, ValueRangeError):
+    """An interpolation that an operation does not know: a TypeError of some of MindSpore's, a ValueError of others."""
+
+
+def known(how: Inter, of: str, *kinds: Inter) -> None:
+    """raises : InterpolationError where `how` is none of the kinds"""
+    if how not in kinds:
+        raise InterpolationError(f"Unsupported interpolation {how.name}, only support "
+                                 f"{', '.join(kind.name for kind in kinds)} for {of}.")
+
+
 RESAMPLING = {Inter.NEAREST: Image.Resampling.NEAREST, Inter.ANTIALIAS: Image.Resampling.LANCZOS,
               Inter.BILINEAR: Image.Resampling.BILINEAR, Inter.BICUBIC: Image.Resampling.BICUBIC,
               Inter.AREA: Image.Resampling.BOX, Inter.PILCUBIC: Image.Resampling.BICUBIC}
+OF_PIL = (Inter.NEAREST, Inter.ANTIALIAS, Inter.LINEAR, Inter.CUBIC)
 PADDING = {Border.CONSTANT: "constant", Border.EDGE: "edge", Border.REFLECT: "reflect", Border.SYMMETRIC: "symmetric"}

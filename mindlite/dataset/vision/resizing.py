@@ -14,7 +14,7 @@ from PIL import Image
 
 from ...common.lazy import LazyModule
 from ..operation import as_pil
-from .kinds import RESAMPLING, Inter
+from .kinds import RESAMPLING, Inter, known
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
 _BITS = 2048                             # OpenCV's weights for bytes are whole numbers of this
@@ -22,9 +22,11 @@ _BITS = 2048                             # OpenCV's weights for bytes are whole 
 
 def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.ndarray:
     """The image, (h, w) or (h, w, c), in another size."""
+    colours = image.ndim == 3 and image.shape[2] == 3
+    known(how, "arrays", Inter.NEAREST, Inter.LINEAR, Inter.CUBIC, Inter.AREA, *[Inter.PILCUBIC] * colours)
     if image.shape[:2] == (height, width):
         return image.copy()
-    if how in (Inter.PILCUBIC, Inter.ANTIALIAS):
+    if how == Inter.PILCUBIC:
         return resize_pil(as_pil(image), height, width, how)
     if how == Inter.NEAREST:
         rows, columns = (_nearest(have, want) for have, want in ((image.shape[0], height), (image.shape[1], width)))

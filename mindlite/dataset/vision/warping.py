@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from ..operation import as_pil
-from .kinds import RESAMPLING, Inter
+from .kinds import RESAMPLING, Inter, known
 
 _PARTS, _FINE = 32, 1024                 # a pixel has 32 places; an affine map is summed up in 1/1024 of a pixel
 Places = tuple[np.ndarray, np.ndarray]   # (x, y) of each pixel of the result: whole pixels, or 1/32 of them
@@ -28,6 +28,7 @@ def warped(image: np.ndarray, size: tuple[int, int], inverse: Sequence[float], h
               from its middle
     value   : what stands outside, one number or one for each channel
     """
+    known(how, "arrays", Inter.NEAREST, Inter.LINEAR, Inter.CUBIC, Inter.AREA, *[Inter.PILCUBIC] * (len(inverse) == 8))
     nearest = how == Inter.NEAREST
     x, y = (_affine if len(inverse) == 6 else _perspective)(size, inverse, nearest)
     planes = image if image.ndim == 3 else image[..., None]
@@ -103,8 +104,8 @@ def _mixed(framed: np.ndarray, x: np.ndarray, y: np.ndarray, weights: np.ndarray
 
 def warped_pil(image: Image.Image, size: tuple[int, int], inverse: Sequence[float], how: Inter, value: Any = 0) -> Image.Image:
     """Pillow's; all maps are counted from the corner of the first pixel."""
-    kind = Image.Transform.AFFINE if len(inverse) == 6 else Image.Transform.PERSPECTIVE
-    resample = RESAMPLING[how] if how in (Inter.NEAREST, Inter.BILINEAR, Inter.BICUBIC) else RESAMPLING[Inter.BILINEAR]
+    known(how, "PIL images", Inter.NEAREST, Inter.LINEAR, Inter.CUBIC)
+    kind, resample = Image.Transform.AFFINE if len(inverse) == 6 else Image.Transform.PERSPECTIVE, RESAMPLING[how]
     array = np.asarray(image)
     channels = [array[..., c] for c in range(array.shape[2])] if array.ndim == 3 else [array]
     values = value if isinstance(value, (tuple, list)) else (value,) * len(channels)
