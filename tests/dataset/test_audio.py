@@ -229,5 +229,6 @@ def test_what_is_no_sound_is_refused(call, kind, words):
 
 
 def test_the_mel_scale_may_begin_below_zero():
-    made = audio.MelScale(n_mels=2, sample_rate=10, f_min=-50, f_max=100, n_stft=2)(np.array([[1.0, -1.0], [0.5, 2.0]], np.float32))
-    assert made.shape == (2, 2) and np.isfinite(made).all() and made.any()
+    scale = audio.MelScale(n_mels=2, sample_rate=10, f_min=-50, f_max=100, n_stft=2)
+    made = scale(np.array([[1.0, -1.0], [0.5, 2.0]], np.float32))
+    assert np.allclose(made, [[1.3472155, 0.73121077], [0.15278444, 0.26878923]], rtol=1e-5)     # MindSpore's

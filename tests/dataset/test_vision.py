@@ -629,8 +629,8 @@ def test_operations_run_on_the_cpu_and_say_so():
     (lambda: vision.Rotate(30, vision.Inter.PILCUBIC), IMAGE, RuntimeError),
     (lambda: vision.RandomAffine(15, resample=vision.Inter.ANTIALIAS), IMAGE, ValueError),
     (lambda: vision.RandomAffine(15, resample=vision.Inter.AREA), Image.fromarray(IMAGE), TypeError),
-    (lambda: vision.Perspective([[0, 0], [9, 0], [9, 9], [0, 9]], [[1, 1], [8, 2], [8, 8], [0, 9]], vision.Inter.ANTIALIAS), IMAGE,
-     TypeError),
+    (lambda: vision.Perspective([[0, 0], [9, 0], [9, 9], [0, 9]], [[1, 1], [8, 2], [8, 8], [0, 9]], vision.Inter.ANTIALIAS),
+     IMAGE, TypeError),
 ])
 def test_an_interpolation_that_mindspore_does_not_know_for_an_image_is_refused(make, image, kind):
     with pytest.raises(kind, match="Unsupported interpolation"):
