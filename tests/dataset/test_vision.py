@@ -10,7 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 import mindlite.dataset as ds
 from mindlite.dataset import draws, transforms, vision
 from mindlite.dataset.operation import Operation
-from mindlite.dataset.vision import formats, kernels, resizing
+from mindlite.dataset.vision import formats, hsv, kernels, resizing
 
 ROWS, COLUMNS = np.mgrid[0:37, 0:53]
 IMAGE = np.stack([(ROWS * 5 + COLUMNS * 2) % 256, (COLUMNS * 4 + ROWS) % 256, (ROWS * COLUMNS // 8) % 256], -1).astype(np.uint8)
@@ -640,3 +640,38 @@ def test_an_interpolation_that_mindspore_does_not_know_for_an_image_is_refused(m
 def test_text_is_no_image():
     with pytest.raises(RuntimeError, match="unsupported data type"):
         vision.RandomVerticalFlip(0.1)(IMAGE.astype(str))
+
+
+def operations_of_bytes(numbers):
+    """Operations with arguments drawn at random."""
+    how = [vision.Inter.NEAREST, vision.Inter.LINEAR, vision.Inter.CUBIC][numbers.integers(3)]
+    fill, ends = tuple(numbers.integers(0, 256, 3).tolist()), [[0, 0], [19, 0], [19, 19], [0, 19]]
+    moved = (np.array(ends) + numbers.integers(-6, 7, (4, 2))).tolist()
+    odd_sizes = [int(2 * numbers.integers(0, 4) + 1) for _ in range(2)]
+    return [vision.AdjustHue(numbers.uniform(-0.5, 0.5)), vision.AdjustBrightness(numbers.uniform(0, 3)),
+            vision.AdjustContrast(numbers.uniform(0, 3)), vision.AdjustSaturation(numbers.uniform(0, 3)),
+            vision.AdjustSharpness(numbers.uniform(0, 3)), vision.ConvertColor(vision.ConvertMode.COLOR_RGB2GRAY),
+            vision.GaussianBlur(odd_sizes, numbers.uniform(0.3, 3)), vision.GaussianBlur(odd_sizes),
+            vision.Rotate(numbers.uniform(0, 360), how, bool(numbers.integers(2)), fill_value=fill),
+            vision.Affine(numbers.uniform(-90, 90), [0.2, -0.1], numbers.uniform(0.5, 2), [10.0, 5.0], how, fill),
+            vision.Perspective(ends, moved, how)]
+
+
+def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
+    numbers = np.random.default_rng(9)
+    for _ in range(12):
+        height, width = numbers.integers(1, 40, 2).tolist()
+        image = numbers.integers(0, 256, (height + 2, width + 3, 3), np.uint8)[1:1 + height, 2:2 + width]
+        for operation in operations_of_bytes(numbers):
+            given = [image] + [np.ascontiguousarray(image[..., :1])] * isinstance(operation, vision.Rotate)
+            found = list(map(operation, given))
+            with monkeypatch.context() as without:
+                without.setattr(kernels, "byte_image", lambda *given: False)
+                wanted = list(map(operation, given))
+            for a, b in zip(found, wanted, strict=True):
+                assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), (operation, image.shape)
+    every = np.stack(np.meshgrid(np.arange(0, 256, 5), np.arange(0, 256, 3), np.arange(256), indexing="ij"), -1).astype(np.uint8)
+    hue, saturation, value = hsv.to_hsv(every)
+    for shift in (0, 77):
+        turned = kernels.turned(every.reshape(-1, 256, 3), shift, hsv.TABLES)
+        assert (turned.reshape(every.shape) == hsv.from_hsv((hue + shift) % 256, saturation, value)).all()

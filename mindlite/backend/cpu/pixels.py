@@ -9,25 +9,35 @@ from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype, float32, int16, int32, uint8
 from ..target import current
+from . import image_filters
 from .native import F32, F64, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_writer
 
 BITS, SHIFT = 2048, 4                    # OpenCV's weights of bytes are in 1/2048; bits that are dropped after the columns
 LANES = 4
 
 
-def pixels_kernel(kind, dtype, channels, planes=False, mirrored=False, target=None):
+def pixels_kernel(kind, dtype, channels, facts=(), target=None):
     """The kernel of an operation on images; None for a dtype other than uint8.
 
     kind : "linear"      args [image, bytes of a row, its height, width, out uint8, its height, width,
                                work int32[4 width + width channels + 4]], [begin, end) is [0, 1)
            "normalised"  args [image, bytes of a row, height, width, out float32, float32[mean.., std..]], [begin, end): rows;
-                               planes: channels are the first axis of out; mirrored: left and right are exchanged
+                               facts: channels are the first axis of out, left and right are exchanged
            "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows
+           "grey"        args [image, bytes of a row, width, out uint8 of one channel], [begin, end): rows
+           "blended"     args [image, bytes of a row, width, out uint8, other, float32[share of the image, of the other]],
+                               [begin, end): rows; facts: "one" float32, "grey" or "same", uint8 images without gaps
+           "hue"         args [image, bytes of a row, width, out uint8, shift, int32[255 / i in 1/4096.., 256 / (6 i)..]],
+                               [begin, end): rows
+           "blurred"     args [image, bytes of a row, height, width, out uint8, float64[weights of a row.., of a column..], their
+                               numbers, work float64[(wide + row) channels + (1 + height) width channels]], [begin, end) is [0, 1)
+           "warped"      args [image, bytes of a row, its height, width, out uint8, its height, width, places, uint8[filling],
+                               float32[32 x taps]], [begin, end): rows of out; facts: taps 1, 2 or 4; affine: places are int64
+                               in 1/1024, x of rows and what columns add to it, then y; else the map's float64[8]
     """
     if to_dtype(dtype) is not uint8:
         return None
-    facts = (channels, planes, mirrored) if kind == "normalised" else (channels,)
-    return kernel_of(KINDS[kind], *facts, target=target or current())
+    return kernel_of(KINDS[kind], channels, *facts, target=target or current())
 
 
 # ------------------------------------------------------------------- another size
@@ -153,4 +163,4 @@ def write_mirrored(f, channels):
                 target[x * channels + k] = line[(width - 1 - x) * channels + k]
 
 
-KINDS = {"linear": write_linear_bytes, "normalised": write_normalised, "mirrored": write_mirrored}
+KINDS = {"linear": write_linear_bytes, "normalised": write_normalised, "mirrored": write_mirrored, **image_filters.KINDS}

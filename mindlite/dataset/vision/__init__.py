@@ -2,7 +2,8 @@
 
     formats.py    bytes, files, PIL images, arrays;  geometry.py  where pixels stand;  colour.py  what they are
     augment.py    policies of random operations;  boxes.py  bounding boxes;  mixing.py  mixes of a batch
-    resizing.py   interpolation;  kinds.py  the enumerations;  stacks.py  what is done with many rows at once
+    smoothing.py  GaussianBlur;  resizing.py  interpolation;  kinds.py  the enumerations
+    kernels.py    loops over pixels;  stacks.py  what is done with many rows at once
 """
 from ..transforms import not_random
 from . import stacks                     # noqa: F401  its rules enter the table
@@ -10,7 +11,7 @@ from .augment import AutoAugment, RandAugment, RandomSelectSubpolicy, TrivialAug
 from .boxes import (BoundingBoxAugment, RandomCropWithBBox, RandomHorizontalFlipWithBBox, RandomResizedCropWithBBox,
                     RandomResizeWithBBox, RandomVerticalFlipWithBBox, ResizeWithBBox)
 from .colour import (AdjustBrightness, AdjustContrast, AdjustGamma, AdjustHue, AdjustSaturation, AdjustSharpness, AutoContrast,
-                     ConvertColor, CutOut, Equalize, Erase, GaussianBlur, Grayscale, HsvToRgb, HWC2CHW, Invert,
+                     ConvertColor, CutOut, Equalize, Erase, Grayscale, HsvToRgb, HWC2CHW, Invert,
                      LinearTransformation, Normalize, NormalizePad, Posterize, RandomAdjustSharpness, RandomAutoContrast,
                      RandomColor, RandomColorAdjust, RandomEqualize, RandomErasing, RandomGrayscale, RandomInvert, RandomLighting,
                      RandomPosterize, RandomSharpness, RandomSolarize, Rescale, RgbToHsv, Solarize)
@@ -22,6 +23,7 @@ from .geometry import (Affine, CenterCrop, Crop, FiveCrop, HorizontalFlip, Pad, 
                        RandomVerticalFlip, Resize, ResizedCrop, Rotate, SlicePatches, TenCrop, VerticalFlip)
 from .kinds import AutoAugmentPolicy, Border, ConvertMode, ImageBatchFormat, ImageReadMode, Inter, SliceMode
 from .mixing import CutMixBatch, MixUp, MixUpBatch
+from .smoothing import GaussianBlur
 
 __all__ = ["AdjustBrightness", "AdjustContrast", "AdjustGamma", "AdjustHue", "AdjustSaturation", "AdjustSharpness", "Affine",
            "AutoAugment", "AutoAugmentPolicy", "AutoContrast", "Border", "BoundingBoxAugment", "CenterCrop", "ConvertColor",

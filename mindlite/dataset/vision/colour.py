@@ -11,8 +11,8 @@ from ...common.errors import ArgumentError, ValueRangeError
 from ...common.lazy import LazyModule
 from .. import draws
 from ..operation import (FLOAT_MAX, DataError, either, flag, image_array, image_operation, items, joins, kind_of, number,
-                         operation, optional, probability, unnamed, whole, within)
-from .hsv import from_hsv, to_hsv
+                         operation, probability, unnamed, whole, within)
+from .hsv import TABLES, from_hsv, to_hsv
 from .kinds import ConvertMode
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
@@ -42,6 +42,8 @@ GREY = np.array([0.299, 0.587, 0.114])
 
 def grey_of(image: np.ndarray) -> np.ndarray:
     """The brightness of each pixel, in OpenCV's whole numbers for bytes."""
+    if kernels.byte_image(image) and image.shape[2] == 3:
+        return kernels.grey(image)
     if image.dtype == np.uint8:
         parts = image.astype(np.int32)
         return ((parts[..., 0] * 9798 + parts[..., 1] * 19235 + parts[..., 2] * 3735 + 16384) >> 15).astype(np.uint8)
@@ -62,6 +64,8 @@ def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
     """factor * image + (1 - factor) * other"""
     if factor == 1:
         return image.copy()
+    if kernels.byte_image(image) and (np.ndim(other) == 0 or np.asarray(other).dtype == np.uint8):
+        return kernels.blended(image, other, factor)
     kind: Any = np.float64 if image.dtype == np.float64 else np.float32  # OpenCV's, which decides how halves are rounded
     return as_bytes(image.astype(kind) * kind(factor) + np.asarray(other, kind) * (kind(1) - kind(factor)), image)
 
@@ -102,7 +106,10 @@ def AdjustSaturation(image, /, saturation_factor):
 def hue_turned(image: Any, factor: float) -> Any:
     """The hue moved by `factor` of a full turn: of a PIL image by Pillow, of an array as OpenCV does it."""
     if not isinstance(image, Image.Image):
-        hue, saturated, value = to_hsv(of_bytes(colours(image_array(image, "AdjustHue"), "AdjustHue"), "AdjustHue"))
+        array = of_bytes(colours(image_array(image, "AdjustHue"), "AdjustHue"), "AdjustHue")
+        if kernels.byte_image(array):
+            return kernels.turned(array, int(factor * 255) % 256, TABLES)
+        hue, saturated, value = to_hsv(array)
         return from_hsv((hue + int(factor * 255)) % 256, saturated, value)
     if image.mode in ("L", "1", "I", "F"):                   # grey has no hue
         return image
@@ -125,12 +132,24 @@ def AdjustSharpness(image, /, sharpness_factor):
 
 def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     """See AdjustSharpness: Pillow's filter, the border as it is."""
+    if kernels.byte_image(image):
+        return blended(image, smoothed_bytes(image), factor)
     smooth = image.astype(np.float64)
     if min(image.shape[:2]) >= 3:
         total: Any = sum(smooth[1 + i:smooth.shape[0] - 1 + i, 1 + j:smooth.shape[1] - 1 + j] * (5 if i == j == 0 else 1)
                     for i in (-1, 0, 1) for j in (-1, 0, 1)) / 13
         smooth[1:-1, 1:-1] = as_bytes(total, image)
     return blended(image, smooth, factor)
+
+
+def smoothed_bytes(image: np.ndarray) -> np.ndarray:
+    """The same filter of bytes, in whole numbers."""
+    smooth, wide = image.copy(), image.astype(np.uint16)
+    if min(image.shape[:2]) >= 3:
+        rows = wide[:-2] + wide[1:-1] + wide[2:]
+        total = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:] + 4 * wide[1:-1, 1:-1]
+        smooth[1:-1, 1:-1] = (2 * total + 13) // 26          # of thirteenths no half is rounded
+    return smooth
 
 
 @image_operation(gamma=unnamed(number(0)), gain=unnamed(number()), video=True)
@@ -518,9 +537,19 @@ def normalised(image: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.n
                         f"{channels}, size of mean: {len(mean)}, size of std: {len(std)}")
     if is_hwc and kernels.byte_image(image):
         return kernels.normalised(image, mean, std, False)
-    shape = (-1,) if is_hwc else (-1, 1, 1)
-    out = np.subtract(image, np.array(mean, np.float32).reshape(shape), dtype=np.float32)
-    return np.divide(out, np.array(std, np.float32).reshape(shape), out=out)
+    return normalised_channels(image, mean, std, is_hwc)
+
+
+def normalised_channels(images: np.ndarray, mean: tuple, std: tuple, is_hwc: bool) -> np.ndarray:
+    """(x - mean) / std of images [.., height, width, channels], or [.., channels, height, width], in float32."""
+    numbers = np.array([mean, std], np.float32)
+    if is_hwc:                           # along whole rows: a loop over the three channels of a pixel is short
+        flat = images.reshape(*images.shape[:-2], -1)
+        first, second = (np.tile(part, flat.shape[-1] // len(part)) for part in numbers)
+    else:
+        flat, (first, second) = images, numbers[..., None, None]
+    out = np.subtract(flat, first, dtype=np.float32)
+    return np.divide(out, second, out=out).reshape(images.shape)
 
 
 @operation(mean=mean_and_std, std=mean_and_std, is_hwc=flag, together=same_length, video=True)
@@ -554,7 +583,9 @@ def Rescale(image, /, rescale, shift):
     """x * rescale + shift in float32, of arrays of any shape."""
     if not isinstance(image, (np.ndarray, Image.Image)):
         raise ArgumentError(f"Input should be NumPy or PIL image, got {type(image)}.")
-    return np.asarray(image).astype(np.float32) * np.float32(rescale) + np.float32(shift)
+    found = np.multiply(np.asarray(image), np.float32(rescale), dtype=np.float32, casting="unsafe")
+    found += np.float32(shift)
+    return found
 
 
 @image_operation(pil=False)
@@ -599,43 +630,7 @@ def LinearTransformation(image, /, transformation_matrix, mean_vector):
     return ((image.reshape(1, -1) - mean) @ matrix).reshape(image.shape)
 
 
-# ------------------------------------------------------------------- smoothing and erasing
-
-def odd(value: Any, name: str) -> tuple[int, int]:
-    """One odd number or (width, height)."""
-    if isinstance(value, int):
-        value = (value, value)
-    if isinstance(value, (list, tuple)) and len(value) not in (1, 2):
-        raise ArgumentError("Kernel size should be a single integer or a list/tuple (kernel_width, kernel_height) of length 2.")
-    sizes = items(whole(1))(value, name)
-    sizes = sizes * 2 if len(sizes) == 1 else sizes
-    if any(n % 2 == 0 for n in sizes):
-        raise ValueRangeError(f"{name} should be an odd number, but got {value}.")
-    return sizes                                             # type: ignore[return-value]
-
-
-def sigmas(value: Any, name: str) -> tuple:
-    """One number or (width, height)."""
-    if isinstance(value, (int, float)):
-        value = (value, value)
-    if isinstance(value, (list, tuple)) and len(value) not in (1, 2):
-        raise ArgumentError("Sigma should be a single number or a list/tuple of length 2 for width and height.")
-    found = items(number(0))(value, name)
-    return found * 2 if len(found) == 1 else found
-
-
-@image_operation(kernel_size=odd, sigma=optional(sigmas), pil=False)
-def GaussianBlur(image, /, kernel_size, sigma=None):
-    """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((width - 1) / 2 - 1) + 0.8 by default"""
-    found = image.astype(np.float64)
-    for axis, size, s in ((1, kernel_size[0], sigma and sigma[0]), (0, kernel_size[1], sigma and sigma[1])):
-        s = s or 0.3 * ((kernel_size[0] - 1) * 0.5 - 1) + 0.8
-        weights = np.exp(-(np.arange(size) - size // 2) ** 2 / (2 * s * s))
-        half, weights = size // 2, weights / weights.sum()
-        padded = np.pad(found, [(half, half) if a == axis else (0, 0) for a in range(found.ndim)], "reflect")
-        found = sum(w * np.take(padded, np.arange(found.shape[axis]) + k, axis) for k, w in enumerate(weights))
-    return as_bytes(found, image)
-
+# ------------------------------------------------------------------- erasing
 
 @image_operation(length=whole(1), num_patches=whole(1), is_hwc=flag, random=True, pil=False)
 def CutOut(image, /, length, num_patches=1, is_hwc=True):

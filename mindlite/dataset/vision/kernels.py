@@ -1,4 +1,4 @@
-"""Loops over pixels as machine code ("pixels" of a Target): bytes in another size, normalised, mirrored.
+"""Loops over pixels as machine code ("pixels" of a Target): bytes in another size, normalised, mirrored, in other colours.
 
     if byte_image(image): return linear_bytes(image, 224, 224)          the bits of the NumPy text that follows there
 """
@@ -14,9 +14,9 @@ from ...common.once import once
 
 
 @once
-def _function(kind: str, channels: int, planes: bool = False, mirrored: bool = False) -> tuple[Callable, Any]:
+def _function(kind: str, channels: int, *facts: Any) -> tuple[Callable, Any]:
     """(the C function of a kernel, what keeps it)"""
-    kernel = current().library_kernel("pixels", kind=kind, dtype="uint8", channels=channels, planes=planes, mirrored=mirrored)
+    kernel = current().library_kernel("pixels", kind=kind, dtype="uint8", channels=channels, facts=facts)
     signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     return signature(kernel.address), kernel
 
@@ -69,4 +69,59 @@ def mirrored(image: np.ndarray) -> np.ndarray:
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
     _run(_function("mirrored", channels), height, _address(image), image.strides[0], width, _address(out))
+    return out
+
+
+def grey(image: np.ndarray) -> np.ndarray:
+    """The brightness of each pixel, (height, width). image : see `byte_image`, three channels"""
+    height, width, channels = image.shape
+    out = np.empty((height, width), np.uint8)
+    _run(_function("grey", channels), height, _address(image), image.strides[0], width, _address(out))
+    return out
+
+
+def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
+    """factor * image + (1 - factor) * other, rounded. image : see `byte_image`;  other : a number, or bytes for each pixel
+
+    or for each channel of it
+    """
+    height, width, channels = image.shape
+    out = np.empty(image.shape, np.uint8)
+    how = "one" if np.ndim(other) == 0 else "same" if np.shape(other) == image.shape else "grey"
+    second = np.ascontiguousarray(other, np.float32 if how == "one" else np.uint8)
+    shares = np.array([np.float32(factor), np.float32(1) - np.float32(factor)], np.float32)
+    _run(_function("blended", channels, how), height, _address(image), image.strides[0], width, _address(out), _address(second),
+         _address(shares))
+    return out
+
+
+def turned(image: np.ndarray, shift: int, tables: np.ndarray) -> np.ndarray:
+    """The hue moved. image : see `byte_image`, three channels;  shift : in [0, 256);  tables : int32 [512] of hsv.py"""
+    height, width, channels = image.shape
+    out = np.empty(image.shape, np.uint8)
+    _run(_function("hue", channels), height, _address(image), image.strides[0], width, _address(out), shift, _address(tables))
+    return out
+
+
+def blurred(image: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """Weights along the rows, then the columns; their halves are shorter than these. image : see `byte_image`"""
+    height, width, channels = image.shape
+    out, weights = np.empty(image.shape, np.uint8), np.concatenate([across, down])
+    work = np.empty((width + len(across)) * channels + (1 + height) * width * channels, np.float64)
+    _run(_function("blurred", channels), 1, _address(image), image.strides[0], height, width, _address(out), _address(weights),
+         len(across), len(down), _address(work))
+    return out
+
+
+def warped(image: np.ndarray, size: tuple[int, int], places: np.ndarray, filling: np.ndarray,
+           weights: np.ndarray | None) -> np.ndarray:
+    """The image of `size` whose pixels come from places; see "warped" of `pixels_kernel`. image : see `byte_image`
+
+    places  : int64 of an affine map, float64 [8] of a perspective one
+    weights : float32 [32, taps], None where each pixel is one of the image
+    """
+    height, width, channels = image.shape
+    out, taps = np.empty((*size, channels), np.uint8), 1 if weights is None else weights.shape[1]
+    _run(_function("warped", channels, taps, places.dtype == np.int64), size[0], _address(image), image.strides[0], height, width,
+         _address(out), *size, _address(places), _address(filling), 0 if weights is None else _address(weights))
     return out

@@ -11,7 +11,7 @@ import numpy as np
 from ...common.lazy import LazyModule
 from .. import draws
 from ..operation import pair, stacks
-from .colour import HWC2CHW, Normalize, Rescale
+from .colour import HWC2CHW, Normalize, Rescale, normalised_channels
 from .formats import ToTensor, ToType
 from .geometry import RandomCrop, RandomHorizontalFlip
 from .kinds import Border
@@ -25,9 +25,7 @@ def normalise_stack(normalize: Any, images: np.ndarray, at: Any, out: np.ndarray
     mean, axis = normalize.mean, -1 if normalize.is_hwc else 1
     if images.ndim != 4 or len(mean) not in (1, images.shape[axis]):
         return None
-    shape = (-1,) if normalize.is_hwc else (-1, 1, 1)
-    found = np.subtract(images, np.array(mean, np.float32).reshape(shape), dtype=np.float32)
-    return np.divide(found, np.array(normalize.std, np.float32).reshape(shape), out=found)
+    return normalised_channels(images, mean, normalize.std, normalize.is_hwc)
 
 
 @stacks(HWC2CHW)

@@ -14,9 +14,11 @@ from typing import Any, Sequence
 import numpy as np
 from PIL import Image
 
+from ...common.lazy import LazyModule
 from ..operation import as_pil
 from .kinds import RESAMPLING, Inter, known
 
+kernels = LazyModule("mindlite.dataset.vision.kernels")
 _PARTS, _FINE = 32, 1024                 # a pixel has 32 places; an affine map is summed up in 1/1024 of a pixel
 Places = tuple[np.ndarray, np.ndarray]   # (x, y) of each pixel of the result: whole pixels, or 1/32 of them
 
@@ -29,14 +31,19 @@ def warped(image: np.ndarray, size: tuple[int, int], inverse: Sequence[float], h
     value   : what stands outside, one number or one for each channel
     """
     known(how, "arrays", Inter.NEAREST, Inter.LINEAR, Inter.CUBIC, Inter.AREA, *[Inter.PILCUBIC] * (len(inverse) == 8))
-    nearest = how == Inter.NEAREST
-    x, y = (_affine if len(inverse) == 6 else _perspective)(size, inverse, nearest)
+    nearest, affine = how == Inter.NEAREST, len(inverse) == 6
     planes = image if image.ndim == 3 else image[..., None]
     values = np.atleast_1d(np.asarray(value, np.float64))
     filling = np.broadcast_to(values if len(values) == 1 else values[:planes.shape[2]], planes.shape[2:])
     if planes.dtype.kind in "iu":
         limits = np.iinfo(planes.dtype)
         filling = np.clip(np.rint(filling), limits.min, limits.max)
+    if kernels.byte_image(planes):
+        places = np.concatenate(_parts_of_affine(size, inverse, nearest)) if affine else np.array(inverse, np.float64)
+        weights = None if nearest else _weights(how in (Inter.BICUBIC, Inter.PILCUBIC))
+        out = kernels.warped(planes, size, places, filling.astype(np.uint8), weights)
+        return out if image.ndim == 3 else out[..., 0]
+    x, y = (_affine if affine else _perspective)(size, inverse, nearest)
     framed = np.empty((planes.shape[0] + 2, planes.shape[1] + 2, planes.shape[2]), planes.dtype)
     framed[...] = filling
     framed[1:-1, 1:-1] = planes
@@ -47,16 +54,23 @@ def warped(image: np.ndarray, size: tuple[int, int], inverse: Sequence[float], h
     return out if image.ndim == 3 else out[..., 0]
 
 
-def _affine(size: tuple[int, int], inverse: Sequence[float], nearest: bool) -> Places:
+def _parts_of_affine(size: tuple[int, int], inverse: Sequence[float], nearest: bool) -> Places:
+    """Where rows begin, then what columns add to that, in 1/1024 of a pixel and with half of what is cut off."""
     a, b, c, d, e, f = inverse
     c, f = c + (a + b - 1) / 2, f + (d + e - 1) / 2
-    across, down = np.arange(size[1]), np.arange(size[0])[:, None]
-    shift, half = (10, _FINE // 2) if nearest else (5, _FINE // _PARTS // 2)
+    across, down = np.arange(size[1]), np.arange(size[0])
+    half = _FINE // 2 if nearest else _FINE // _PARTS // 2
 
     def places(step: float, slope: float, start: float) -> np.ndarray:
         row = np.rint((slope * down + start) * _FINE).astype(np.int64) + half
-        return (row + np.rint(step * across * _FINE).astype(np.int64)) >> shift
+        return np.concatenate([row, np.rint(step * across * _FINE).astype(np.int64)])
     return places(a, b, c), places(d, e, f)
+
+
+def _affine(size: tuple[int, int], inverse: Sequence[float], nearest: bool) -> Places:
+    shift = 10 if nearest else 5
+    x, y = ((part[:size[0], None] + part[size[0]:]) >> shift for part in _parts_of_affine(size, inverse, nearest))
+    return x, y
 
 
 def _perspective(size: tuple[int, int], inverse: Sequence[float], nearest: bool) -> Places:

@@ -1,0 +1,251 @@
+"""Colours, smoothing and maps of images of bytes: loops over pixels, with the bits of the NumPy text in the data pipeline.
+
+NumPy writes an array of 32 or 64 bits for each step of such a formula and each neighbour of a pixel; a loop holds a pixel. All
+arithmetic is that of the text, in its order and its types; nothing is contracted.
+"""
+from llvmlite import ir
+
+from ...common.dtype import float32, float64, int32, int64, uint8
+from .native import F32, F64, I8, I32, I64, PTR, Value, kernel_writer
+
+LANES = 4
+
+
+def _int(f, value, kind=I32):
+    """A float as a whole number, cut off."""
+    return Value(f, f.builder.fptosi(value.ir, kind))
+
+
+def _float(f, value, kind=F64):
+    return Value(f, f.builder.sitofp(value.ir, kind))
+
+
+def _call(f, name, value):
+    return f.call(f.module.external(name, value.ir.type, [value.ir.type]), value)
+
+
+def _as_byte(f, value):
+    """A whole number in a float, cut to [0, 255]."""
+    value = f.select(value < 0.0, 0.0, value)
+    return Value(f, f.builder.trunc(_int(f, f.select(value > 255.0, 255.0, value)).ir, I8))
+
+
+def _pixel(f, line, place, kind=I32):
+    """A byte as a whole number."""
+    return Value(f, f.builder.zext(line[place].ir, kind))
+
+
+# ------------------------------------------------------------------- colours
+
+@kernel_writer(lambda channels: f"grey_{channels}")
+def write_grey(f, channels):
+    """The brightness of each pixel, in OpenCV's whole numbers."""
+    stride, width = f.arg(1), f.arg(2)
+    image, out = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3))
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(y * stride), out.at(y * width)
+        with f.loop(0, width) as x:
+            red, green, blue = (_pixel(f, line, x * channels + k) for k in range(channels))
+            target[x] = Value(f, f.builder.trunc(((red * 9798 + green * 19235 + blue * 3735 + 16384) >> 15).ir, I8))
+
+
+@kernel_writer(lambda channels, other: f"blended_{channels}_{other}")
+def write_blended(f, channels, other):
+    """factor * image + (1 - factor) * other, rounded. other : "one" number, one for each pixel ("grey") or a like image"""
+    f.fastmath = ()
+    stride, width = f.arg(1), f.arg(2)
+    image, out, shares = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3)), f.array(float32, f.arg(5))
+    second = f.array(float32 if other == "one" else uint8, f.arg(4))
+    ours, theirs = shares[0], shares[1]
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(y * stride), out.at(y * width * channels)
+        with f.loop(0, width) as x:
+            for k in range(channels):
+                if other == "one":
+                    value = second[0]
+                else:
+                    place = y * width + x if other == "grey" else (y * width + x) * channels + k
+                    value = Value(f, f.builder.uitofp(second[place].ir, F32))
+                mixed = Value(f, f.builder.uitofp(line[x * channels + k].ir, F32)) * ours + value * theirs
+                target[x * channels + k] = _as_byte(f, _call(f, "llvm.rint.f32", mixed))
+
+
+@kernel_writer(lambda channels: f"hue_{channels}")
+def write_hue(f, channels):
+    """The hue moved by a number in [0, 256): OpenCV's way to hue, saturation and value in whole numbers, and back in doubles."""
+    f.fastmath = ()
+    stride, width, shift = f.arg(1), f.arg(2), f.convert(f.arg(4), I32)
+    image, out, saturations = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3)), f.array(int32, f.arg(5))
+    hues = saturations.at(256)
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(y * stride), out.at(y * width * channels)
+        with f.loop(0, width) as x:
+            red, green, blue = (_pixel(f, line, x * channels + k) for k in range(channels))
+            value = f.select(red > green, red, green)
+            value = f.select(value > blue, value, blue)
+            least = f.select(red < green, red, green)
+            span = value - f.select(least < blue, least, blue)
+            saturation = (span * saturations[f.convert(value, I64)] + 2048) >> 12
+            turn = f.select(value.equals(green), blue - red + span * 2, red - green + span * 4)
+            hue = (f.select(value.equals(red), green - blue, turn) * hues[f.convert(span, I64)] + 2048) >> 12
+            hue = f.select(hue < 0, hue + 256, hue)
+            hue = (f.select(hue > 255, f.number(I32, 255), hue) + shift) & 255
+            for k, byte in enumerate(_of_hue(f, hue, saturation, value)):
+                target[x * channels + k] = Value(f, f.builder.trunc(byte.ir, I8))
+
+
+def _of_hue(f, hue, saturation, value):
+    """(red, green, blue) in I32."""
+    turn, s, v = _float(f, hue) * (6 / 255), _float(f, saturation) / 255.0, _float(f, value) / 255.0
+    turn = f.select(turn < 6.0, turn, turn - 6.0)
+    sector = _int(f, turn)
+    turn = turn - _float(f, sector)
+    low, falling, rising = v * (1.0 - s), v * (1.0 - s * turn), v * (1.0 - s * (1.0 - turn))
+    orders = ((v, falling, low, low, rising, v), (rising, v, v, falling, low, low), (low, low, rising, v, v, falling))
+    for order in orders:
+        found = order[5]
+        for number in (4, 3, 2, 1, 0):
+            found = f.select(sector.equals(number), order[number], found)
+        yield _int(f, found * 255.0 + 1e-5)
+
+
+# ------------------------------------------------------------------- smoothing
+
+@kernel_writer(lambda channels: f"blurred_{channels}")
+def write_blurred(f, channels):
+    """Weights along the rows, then along the columns, in doubles; the border is a mirror. Both halves fit into the image."""
+    f.fastmath = ()
+    stride, tall, wide, across, down = (f.arg(k) for k in (1, 2, 3, 6, 7))
+    image, out, weights, work = (f.array(kind, f.arg(k)) for kind, k in ((uint8, 0), (uint8, 4), (float64, 5), (float64, 8)))
+    half, size, below = across // 2, wide * channels, down // 2
+    line, total = work, work.at((wide + across) * channels)
+    mixed = total.at(size)
+    with f.loop(0, tall) as y:
+        source, target = image.at(y * stride), mixed.at(y * size)
+        with f.loop(0, size) as i:
+            line[half * channels + i] = Value(f, f.builder.uitofp(source[i].ir, F64))
+        with f.loop(0, half) as k:
+            for channel in range(channels):
+                line[(half - 1 - k) * channels + channel] = line[(half + 1 + k) * channels + channel]
+                line[(half + wide + k) * channels + channel] = line[(half + wide - 2 - k) * channels + channel]
+        _weighted(f, target, size, across, weights, lambda k: line.at(k * channels))
+    with f.loop(0, tall) as y:
+        def row(k, y=y):
+            place = y + k - below
+            place = f.select(place < 0, 0 - place, place)
+            return mixed.at(f.select(place < tall, place, (tall - 1) * 2 - place) * size)
+        _weighted(f, total, size, down, weights.at(across), row)
+        target = out.at(y * size)
+        with f.loop(0, size) as i:
+            target[i] = _as_byte(f, _call(f, "llvm.rint.f64", total[i]))
+
+
+def _weighted(f, target, size, count, weights, row):
+    """target[i] = sum over k of weights[k] * row(k)[i], in the order of k."""
+    with f.loop(0, size) as i:
+        target[i] = f.number(F64, 0.0)
+    with f.loop(0, count) as k:
+        weight, source = weights[k], row(k)
+        with f.loop(0, size) as i:
+            target[i] = target[i] + weight * source[i]
+
+
+# ------------------------------------------------------------------- maps of the plane
+
+@kernel_writer(lambda channels, taps, affine: f"warped_{channels}_{taps}{'_affine' * affine}")
+def write_warped(f, channels, taps, affine):
+    """Each pixel from its place in the image, or from `taps` x `taps` neighbours there; what is outside is the filling."""
+    f.fastmath = ()
+    stride, tall, wide, width = (f.arg(k) for k in (1, 2, 3, 6))
+    image, out, filling, weights = (f.array(kind, f.arg(k)) for kind, k in ((uint8, 0), (uint8, 4), (uint8, 8), (float32, 9)))
+    places = f.array(int64 if affine else float64, f.arg(7))
+    with f.loop(f.begin, f.end) as y:
+        line = out.at(y * width * channels)
+        with f.loop(0, width) as x:
+            px, py = _affine_place(places, x, y, f.arg(5), width) if affine else _perspective_place(f, places, x, y, taps)
+            target = line.at(x * channels)
+            if taps == 1:
+                shift = 10 if affine else 0
+                _copied(f, image, stride, tall, wide, px >> shift, py >> shift, target, filling, channels)
+            else:
+                shift = 5 if affine else 0
+                _mixed(f, image, stride, tall, wide, px >> shift, py >> shift, target, filling, weights, channels, taps)
+
+
+def _affine_place(places, x, y, height, width):
+    """(x, y) in 1/1024 of a pixel."""
+    second = places.at(height + width)
+    return places[y] + places[height + x], second[y] + second[height + x]
+
+
+def _perspective_place(f, inverse, x, y, taps):
+    """(x, y) in whole pixels for one tap, in 1/32 of a pixel for several."""
+    x, y = _float(f, x), _float(f, y)
+    below = inverse[6] * x + inverse[7] * y + 1.0
+    factor = f.select(below.equals(0.0), 0.0, f.number(F64, 1.0 if taps == 1 else 32.0) / below)
+    for k in (0, 3):
+        place = (inverse[k] * x + inverse[k + 1] * y + inverse[k + 2]) * factor
+        place = f.select(place < -2.0 ** 31, -2.0 ** 31, place)
+        yield _int(f, _call(f, "llvm.rint.f64", f.select(place > 2.0 ** 31 - 1, 2.0 ** 31 - 1, place)), I64)
+
+
+def _within(x, y, wide, tall):
+    return (x >= 0) & (x < wide) & (y >= 0) & (y < tall)
+
+
+def _copied(f, image, stride, tall, wide, x, y, target, filling, channels):
+    with f.choose(_within(x, y, wide, tall)) as (then, other):
+        with then:
+            source = image.at(y * stride + x * channels)
+            for channel in range(channels):
+                target[channel] = source[channel]
+        with other:
+            for channel in range(channels):
+                target[channel] = filling[channel]
+
+
+def _mixed(f, image, stride, tall, wide, px, py, target, filling, weights, channels, taps):
+    """The neighbours by their weights. Places are in 1/32 of a pixel. Inside, three channels lie in four lanes."""
+    first = 1 - taps // 2
+    across, down = weights.at((px & 31) * taps), weights.at((py & 31) * taps)
+    x, y = (px >> 5) + first, (py >> 5) + first
+    with f.choose((x >= 0) & (x + taps < wide) & (y >= 0) & (y + taps <= tall)) as (then, other):
+        with then:
+            corner = image.at(y * stride + x * channels)
+            totals = _sum_inside(f, corner, stride, across, down, channels, taps)
+            for channel, total in enumerate(totals):
+                target[channel] = _as_byte(f, _call(f, "llvm.floor.f32", total + 0.5))
+        with other:
+            for channel in range(channels):
+                total = f.variable(F32, 0.0)
+                for i in range(taps):
+                    for j in range(taps):
+                        inside = _within(x + j, y + i, wide, tall)
+                        here = f.select(inside, (y + i) * stride + (x + j) * channels + channel, 0)
+                        byte = f.select(inside, image[here], filling[channel])
+                        total.set(total.get() + down[i] * across[j] * Value(f, f.builder.uitofp(byte.ir, F32)))
+                target[channel] = _as_byte(f, _call(f, "llvm.floor.f32", total.get() + 0.5))
+
+
+def _sum_inside(f, corner, stride, across, down, channels, taps):
+    """The sum for each channel; nothing is outside, and a pixel more is in each row."""
+    build, total = f.builder, None
+    lanes = channels == 3
+    kind, none = ir.VectorType(F32, LANES), ir.Constant(ir.VectorType(F32, 1), ir.Undefined)
+    for i in range(taps):
+        for j in range(taps):
+            weight, source = down[i] * across[j], corner.at(stride * i + j * channels)
+            if lanes:
+                bytes_ = build.load(build.inttoptr(source.address.ir, PTR), typ=ir.VectorType(I8, LANES), align=1)
+                alone = build.insert_element(none, weight.ir, ir.Constant(I32, 0))
+                weight = Value(f, build.shuffle_vector(alone, none, ir.Constant(ir.VectorType(I32, LANES), None)))
+                part = weight * Value(f, build.uitofp(bytes_, kind))
+            else:
+                part = weight * Value(f, build.uitofp(source[0].ir, F32))
+            total = part if total is None else total + part
+    if not lanes:
+        return [total]
+    return [Value(f, build.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)]
+
+
+KINDS = {"grey": write_grey, "blended": write_blended, "hue": write_hue, "blurred": write_blurred, "warped": write_warped}
