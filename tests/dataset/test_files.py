@@ -678,3 +678,15 @@ def test_a_damaged_talk_is_an_error(tmp_path, damage):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(RuntimeError, match="damaged"):
         rows(ds.TedliumDataset(*arguments))
+
+
+def test_an_image_of_a_manifest_may_have_several_classes(tmp_path):
+    image, entries = write(tmp_path / "x.png", png()), [("train", ["dog"]), ("TRAIN", ["cat", "dog"]), ("eval", ["bee"]),
+                                                        ("train", ["zebra", "cat", "ant"])]
+    path = write(tmp_path / "m.txt", "\n".join(json.dumps({"source": image, "usage": usage, "annotation": [
+        {"name": name} for name in names]}) for usage, names in entries))
+    for words, classes, labels in ((None, {"ant": 0, "cat": 1, "dog": 2, "zebra": 3}, [2, [1, 2], [3, 1, 0]]),
+                                   ({"cat": 3, "dog": 7}, {"cat": 3, "dog": 7}, [7, [3, 7], 3]), ({"ant": 1}, {"ant": 1}, [1])):
+        dataset = ds.ManifestDataset(path, shuffle=False, class_indexing=words)
+        assert dataset.get_class_indexing() == classes and dataset.num_classes() == len(classes)
+        assert [label.tolist() for _, label in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)] == labels

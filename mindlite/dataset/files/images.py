@@ -346,7 +346,11 @@ def Places365Dataset(dataset_dir, usage=None, small=True, decode=False):
 @source("image", "label", usage=("train", "eval", "inference"),
         order="num_samples num_parallel_workers shuffle sampler class_indexing decode num_shards shard_id cache")
 def ManifestDataset(dataset_file, usage="train", *, class_indexing=None, decode=False):
-    """A manifest: a JSON object a line with source, usage and annotation[0].name: image, label int32."""
+    """A manifest: a JSON object a line with source, usage and annotation: image, label int32, [n] of several annotations.
+
+    class_indexing : {name: number}, numbered by name by default; an annotation of another class is left out, and so is an image
+                     without one
+    """
     entries = []
     for number, line in enumerate(lines(file(dataset_file))):
         if not line.strip():
@@ -355,11 +359,13 @@ def ManifestDataset(dataset_file, usage="train", *, class_indexing=None, decode=
             entry = json.loads(line)
             path, use, notes = entry["source"], entry.get("usage", "train"), entry.get("annotation") or [{"name": ""}]
             if use.lower() == (usage or "train"):
-                entries.append((path, notes[0]["name"]))
+                entries.append((path, [note["name"] for note in notes]))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BadFileError(f"{dataset_file}: line {number + 1} is no entry of a manifest") from None
-    names = class_indexing or {name: k for k, name in enumerate(sorted({name for _, name in entries}))}
-    return _listed([(path, names[name]) for path, name in entries if name in names], decode, classes=names)
+    classes = class_indexing or {name: k for k, name in enumerate(sorted({name for _, names in entries for name in names}))}
+    found = [(path, numbers) for path, names in entries if (numbers := [classes[name] for name in names if name in classes])]
+    return Samples(len(found), lambda k: (picture(found[k][0], decode), np.squeeze(np.array(found[k][1], np.int32))),
+                   labels=[numbers[0] for _, numbers in found], classes=classes, files=[path for path, _ in found])
 
 
 # ------------------------------------------------------------------- images with annotations
