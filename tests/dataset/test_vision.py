@@ -654,7 +654,8 @@ def operations_of_bytes(numbers):
             vision.GaussianBlur(odd_sizes, numbers.uniform(0.3, 3)), vision.GaussianBlur(odd_sizes),
             vision.Rotate(numbers.uniform(0, 360), how, bool(numbers.integers(2)), fill_value=fill),
             vision.Affine(numbers.uniform(-90, 90), [0.2, -0.1], numbers.uniform(0.5, 2), [10.0, 5.0], how, fill),
-            vision.Perspective(ends, moved, how)]
+            vision.Perspective(ends, moved, how),
+            *[vision.Resize(numbers.integers(1, 50, 2).tolist(), kind) for kind in (vision.Inter.AREA, vision.Inter.CUBIC)]]
 
 
 def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
@@ -663,7 +664,7 @@ def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
         height, width = numbers.integers(1, 40, 2).tolist()
         image = numbers.integers(0, 256, (height + 2, width + 3, 3), np.uint8)[1:1 + height, 2:2 + width]
         for operation in operations_of_bytes(numbers):
-            given = [image] + [np.ascontiguousarray(image[..., :1])] * isinstance(operation, vision.Rotate)
+            given = [image] + [np.ascontiguousarray(image[..., :1])] * isinstance(operation, (vision.Rotate, vision.Resize))
             found = list(map(operation, given))
             with monkeypatch.context() as without:
                 without.setattr(kernels, "byte_image", lambda *given: False)

@@ -128,26 +128,67 @@ def write_blurred(f, channels):
             for channel in range(channels):
                 line[(half - 1 - k) * channels + channel] = line[(half + 1 + k) * channels + channel]
                 line[(half + wide + k) * channels + channel] = line[(half + wide - 2 - k) * channels + channel]
-        _weighted(f, target, size, across, weights, lambda k: line.at(k * channels))
+        _weighted(f, F64, target, size, across, weights, lambda k: line.at(k * channels))
     with f.loop(0, tall) as y:
         def row(k, y=y):
             place = y + k - below
             place = f.select(place < 0, 0 - place, place)
             return mixed.at(f.select(place < tall, place, (tall - 1) * 2 - place) * size)
-        _weighted(f, total, size, down, weights.at(across), row)
+        _weighted(f, F64, total, size, down, weights.at(across), row)
         target = out.at(y * size)
         with f.loop(0, size) as i:
             target[i] = _as_byte(f, _call(f, "llvm.rint.f64", total[i]))
 
 
-def _weighted(f, target, size, count, weights, row):
+def _weighted(f, kind, target, size, count, weights, row):
     """target[i] = sum over k of weights[k] * row(k)[i], in the order of k."""
     with f.loop(0, size) as i:
-        target[i] = f.number(F64, 0.0)
+        target[i] = f.number(kind, 0.0)
     with f.loop(0, count) as k:
         weight, source = weights[k], row(k)
         with f.loop(0, size) as i:
             target[i] = target[i] + weight * source[i]
+
+
+@kernel_writer(lambda channels: f"resampled_{channels}")
+def write_resampled(f, channels):
+    """Another size by weights of neighbours: columns first, then rows, in float32."""
+    f.fastmath = ()
+    stride, tall, wide, height, width, across, down = (f.arg(k) for k in (1, 2, 3, 5, 6, 9, 12))
+    image, out, line = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(4)), f.array(float32, f.arg(13))
+    columns, rows = (f.array(int64, f.arg(k)) for k in (7, 10))
+    shares, weights = (f.array(float32, f.arg(k)) for k in (8, 11))
+    size, total = width * channels, line.at(wide * channels + LANES)
+    mixed = total.at(size)
+    with f.loop(0, tall) as y:
+        source, target = image.at(y * stride), mixed.at(y * size)
+        with f.loop(0, wide * channels) as i:
+            line[i] = Value(f, f.builder.uitofp(source[i].ir, F32))
+        with f.loop(0, width) as x:
+            _neighbours_in_line(f, line, columns.at(x * across), shares.at(x * across), across, target.at(x * channels), channels)
+    with f.loop(0, height) as y:
+        _weighted(f, F32, total, size, down, weights.at(y * down), lambda k, y=y: mixed.at(rows[y * down + k] * size))
+        target = out.at(y * size)
+        with f.loop(0, size) as i:
+            target[i] = _as_byte(f, _call(f, "llvm.rint.f32", total[i]))
+
+
+def _neighbours_in_line(f, line, columns, shares, count, target, channels):
+    """A pixel of a row by its weights; three channels are mixed in four lanes, whose last one the next pixel writes anew."""
+    kind = ir.VectorType(F32, LANES) if channels == 3 else F32
+    total = f.variable(kind, Value(f, ir.Constant(kind, [0.0] * LANES if channels == 3 else 0.0)))
+    with f.loop(0, count) as k:
+        pointer = f.builder.inttoptr(line.at(columns[k] * channels).address.ir, PTR)
+        share = _splat(f, shares[k]) if channels == 3 else shares[k]
+        total.set(total.get() + share * Value(f, f.builder.load(pointer, typ=kind, align=4)))
+    f.builder.store(total.get().ir, f.builder.inttoptr(target.address.ir, PTR), align=4)
+
+
+def _splat(f, value):
+    """A float32 in each lane."""
+    none = ir.Constant(ir.VectorType(F32, 1), ir.Undefined)
+    alone = f.builder.insert_element(none, value.ir, ir.Constant(I32, 0))
+    return Value(f, f.builder.shuffle_vector(alone, none, ir.Constant(ir.VectorType(I32, LANES), None)))
 
 
 # ------------------------------------------------------------------- maps of the plane
@@ -231,15 +272,13 @@ def _sum_inside(f, corner, stride, across, down, channels, taps):
     """The sum for each channel; nothing is outside, and a pixel more is in each row."""
     build, total = f.builder, None
     lanes = channels == 3
-    kind, none = ir.VectorType(F32, LANES), ir.Constant(ir.VectorType(F32, 1), ir.Undefined)
+    kind = ir.VectorType(F32, LANES)
     for i in range(taps):
         for j in range(taps):
             weight, source = down[i] * across[j], corner.at(stride * i + j * channels)
             if lanes:
                 bytes_ = build.load(build.inttoptr(source.address.ir, PTR), typ=ir.VectorType(I8, LANES), align=1)
-                alone = build.insert_element(none, weight.ir, ir.Constant(I32, 0))
-                weight = Value(f, build.shuffle_vector(alone, none, ir.Constant(ir.VectorType(I32, LANES), None)))
-                part = weight * Value(f, build.uitofp(bytes_, kind))
+                part = _splat(f, weight) * Value(f, build.uitofp(bytes_, kind))
             else:
                 part = weight * Value(f, build.uitofp(source[0].ir, F32))
             total = part if total is None else total + part
@@ -248,4 +287,5 @@ def _sum_inside(f, corner, stride, across, down, channels, taps):
     return [Value(f, build.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)]
 
 
-KINDS = {"grey": write_grey, "blended": write_blended, "hue": write_hue, "blurred": write_blurred, "warped": write_warped}
+KINDS = {"grey": write_grey, "blended": write_blended, "hue": write_hue, "blurred": write_blurred,
+         "resampled": write_resampled, "warped": write_warped}

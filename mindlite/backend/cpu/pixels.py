@@ -31,6 +31,9 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
                                [begin, end): rows
            "blurred"     args [image, bytes of a row, height, width, out uint8, float64[weights of a row.., of a column..], their
                                numbers, work float64[(wide + row) channels + (1 + height) width channels]], [begin, end) is [0, 1)
+           "resampled"   args [image, bytes of a row, its height, width, out uint8, its height, width, int64[width, neighbours],
+                               float32[like it], neighbours, the same three for rows, work float32[wide channels + 4 +
+                               (1 + tall) width channels + 4]], [begin, end) is [0, 1)
            "warped"      args [image, bytes of a row, its height, width, out uint8, its height, width, places, uint8[filling],
                                float32[32 x taps]], [begin, end): rows of out; facts: taps 1, 2 or 4; affine: places are int64
                                in 1/1024, x of rows and what columns add to it, then y; else the map's float64[8]

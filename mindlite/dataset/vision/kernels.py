@@ -113,6 +113,18 @@ def blurred(image: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.ndarr
     return out
 
 
+def resampled(image: np.ndarray, vertical: tuple, horizontal: tuple) -> np.ndarray:
+    """Another size by weights of neighbours: (indices int64 [n, k], weights float32 [n, k]). image : see `byte_image`"""
+    (tall, wide, channels), height, width = image.shape, len(vertical[0]), len(horizontal[0])
+    tables = [np.ascontiguousarray(part) for part in (*horizontal, *vertical)]
+    out = np.empty((height, width, channels), np.uint8)
+    work = np.empty(wide * channels + (1 + tall) * width * channels + 8, np.float32)
+    columns, shares, rows, weights = map(_address, tables)
+    _run(_function("resampled", channels), 1, _address(image), image.strides[0], tall, wide, _address(out), height, width,
+         columns, shares, tables[0].shape[1], rows, weights, tables[2].shape[1], _address(work))
+    return out
+
+
 def warped(image: np.ndarray, size: tuple[int, int], places: np.ndarray, filling: np.ndarray,
            weights: np.ndarray | None) -> np.ndarray:
     """The image of `size` whose pixels come from places; see "warped" of `pixels_kernel`. image : see `byte_image`
