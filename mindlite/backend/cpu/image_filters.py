@@ -3,6 +3,9 @@
 NumPy writes an array of 32 or 64 bits for each step of such a formula and each neighbour of a pixel; a loop holds a pixel. All
 arithmetic is that of the text, in its order and its types; nothing is contracted.
 """
+import functools
+import operator
+
 from llvmlite import ir
 
 from ...common.dtype import float32, float64, int32, int64, uint8
@@ -270,21 +273,20 @@ def _mixed(f, image, stride, tall, wide, px, py, target, filling, weights, chann
 
 def _sum_inside(f, corner, stride, across, down, channels, taps):
     """The sum for each channel; nothing is outside, and a pixel more is in each row."""
-    build, total = f.builder, None
-    lanes = channels == 3
-    kind = ir.VectorType(F32, LANES)
-    for i in range(taps):
-        for j in range(taps):
-            weight, source = down[i] * across[j], corner.at(stride * i + j * channels)
-            if lanes:
-                bytes_ = build.load(build.inttoptr(source.address.ir, PTR), typ=ir.VectorType(I8, LANES), align=1)
-                part = _splat(f, weight) * Value(f, build.uitofp(bytes_, kind))
-            else:
-                part = weight * Value(f, build.uitofp(source[0].ir, F32))
-            total = part if total is None else total + part
-    if not lanes:
+    parts = [_share(f, down[i] * across[j], corner.at(stride * i + j * channels), channels)
+             for i in range(taps) for j in range(taps)]
+    total = functools.reduce(operator.add, parts)
+    if channels == 1:
         return [total]
-    return [Value(f, build.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)]
+    return [Value(f, f.builder.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)]
+
+
+def _share(f, weight, pixel, channels):
+    """A pixel by its weight: a float32, or four of which the last is one of the next pixel."""
+    if channels == 1:
+        return weight * Value(f, f.builder.uitofp(pixel[0].ir, F32))
+    lanes = f.builder.load(f.builder.inttoptr(pixel.address.ir, PTR), typ=ir.VectorType(I8, LANES), align=1)
+    return _splat(f, weight) * Value(f, f.builder.uitofp(lanes, ir.VectorType(F32, LANES)))
 
 
 KINDS = {"grey": write_grey, "blended": write_blended, "hue": write_hue, "blurred": write_blurred,
