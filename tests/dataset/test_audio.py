@@ -221,6 +221,9 @@ def test_the_mu_law_has_mindspore_s_bits():
     (lambda: audio.Angle()(np.array([["1", "2"]])), RuntimeError, "the data type of input tensor does not match"),
     (lambda: audio.Magphase()(np.array([["1", "2"]])), RuntimeError, "the data type of input tensor does not match"),
     (lambda: audio.AmplitudeToDB()({"x": 1}), TypeError, r"Got <class 'dict'>: {'x': 1}, cannot be converted into tensor"),
+    (lambda: audio.TimeMasking(False, 2, 5)(np.ones((4, 6))), RuntimeError, "'mask_start' should be less than the length"),
+    (lambda: audio.FrequencyMasking(False, 4, 1)(np.ones((4, 6))), RuntimeError, r"no more than 4, but got: 1 \+ 4"),
+    (lambda: audio.TimeMasking(True, 7, 0)(np.ones((4, 6))), RuntimeError, "'time_mask_param' should be less than or equal to"),
     (lambda: audio.TimeMasking(True, 2, -10), ValueError, r"mask_start is not within the required interval of \[0, 16777216\]"),
 ])
 def test_what_is_no_sound_is_refused(call, kind, words):

@@ -476,7 +476,12 @@ def MaskAlongAxis(spectrum, /, mask_start, mask_width, mask_value, axis):
 def _stripes(data: np.ndarray, each: bool, limit: int, start: int, value: float, axis: int, name: str) -> np.ndarray:
     size = data.shape[axis]
     if limit > size:
-        raise DataError(f"{name}: mask_param should be less than or equal to the length of the axis {size}, but got: {limit}")
+        dimension, param = ("time", "time_mask_param") if axis == -1 else ("frequency", "frequency_mask_param")
+        raise DataError(f"{name}: '{param}' should be less than or equal to the length of {dimension} dimension {size}, but got: "
+                        f"{limit}")
+    if not each and limit and start + limit > size:
+        raise DataError(f"{name}: 'mask_start' should be less than the length of the masked dimension: the sum of 'mask_start' and "
+                        f"'mask_width' should be no more than {size}, but got: {start} + {limit}")
     numbers = draws.generator()
     if each and data.ndim > 2:
         return np.stack([_stripes(part, each, limit, 0, value, axis, name) for part in data])
