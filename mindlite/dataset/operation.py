@@ -237,8 +237,8 @@ def image_array(image: Any, name: str) -> np.ndarray:
             return image_array(image.asnumpy(), name)
         raise ArgumentError(f"Input should be NumPy or PIL image, got {type(image)}.")
     if image.ndim < 2:
-        raise DataError(f"{name}: the image tensor should have at least two dimensions. You may need to perform Decode first: the "
-                        f"input tensor is not in shape of <H,W> or <H,W,C>.", note=f"shape {image.shape}")
+        raise DataError(f"{name}: the image tensor should have at least two dimensions. You may need to perform Decode first: "
+                        f"the input tensor is not in shape of <H,W> or <H,W,C>.", note=f"shape {image.shape}")
     if image.ndim > 3:
         raise DataError(f"{name}: the dimension of image tensor does not match the requirement of operator. Expecting tensor in "
                         f"dimension of (2, 3), in shape of <H, W> or <H, W, C>. But got dimension {image.ndim}.",

@@ -480,8 +480,8 @@ def _stripes(data: np.ndarray, each: bool, limit: int, start: int, value: float,
         raise DataError(f"{name}: '{param}' should be less than or equal to the length of {dimension} dimension {size}, but got: "
                         f"{limit}")
     if not each and limit and start + limit > size:
-        raise DataError(f"{name}: 'mask_start' should be less than the length of the masked dimension: the sum of 'mask_start' and "
-                        f"'mask_width' should be no more than {size}, but got: {start} + {limit}")
+        raise DataError(f"{name}: 'mask_start' should be less than the length of the masked dimension: the sum of 'mask_start' "
+                        f"and 'mask_width' should be no more than {size}, but got: {start} + {limit}")
     numbers = draws.generator()
     if each and data.ndim > 2:
         return np.stack([_stripes(part, each, limit, 0, value, axis, name) for part in data])
