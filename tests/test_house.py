@@ -236,6 +236,7 @@ def test_what_is_above_backend_asks_a_target_and_knows_none_by_name():
 NAMES_THE_HOST = {
     "mindlite.functional.shard": "an argument of MindSpore's `shard`", "mindlite.nn.parallel_settings": "the same",
     "mindlite.nn.layer.embedding": "an argument of MindSpore's EmbeddingLookup",
+    "mindlite.dataset.operation": "an argument of MindSpore's `device` of an operation",
     "mindlite.dataset.config": "an argument of MindSpore's set_video_backend",
     "mindlite.dataset.serialization": "an argument in MindSpore's descriptions of operations",
     "mindlite.debug.profiler": "a member of MindSpore's ProfilerActivity",
