@@ -22,12 +22,17 @@ def axes_of(name, axis, ndim):
     return () if isinstance(axis, (tuple, list)) and not axis else normal_axes(name, axis, ndim)
 
 
+def _kept(keepdims):
+    """keepdims as the operators take it: NumPy reads any int as a bool."""
+    return bool(keepdims) if isinstance(keepdims, int) else keepdims
+
+
 def sum(a, axis=None, dtype=None, keepdims=False, initial=None):
     """The sum of the elements, and of `initial`; of ints and bools it is int64 where no dtype is given."""
     a = tensor(a)
     a = cast(a, dt.int64 if dtype is None and a.dtype.kind in "iub" else dtype)
     axes = axes_of("sum", axis, a.ndim)
-    made = ops.sum(a, axes, keepdims) if axes else a
+    made = ops.sum(a, axes, _kept(keepdims)) if axes else a
     return made if initial is None else made + initial
 
 
@@ -35,7 +40,7 @@ def mean(a, axis=None, keepdims=False, dtype=None):
     """The mean; of ints it is a float."""
     a = floats(cast(tensor(a), dtype))
     axes = axes_of("mean", axis, a.ndim)
-    return ops.mean(a, axes, keepdims) if axes else a
+    return ops.mean(a, axes, _kept(keepdims)) if axes else a
 
 
 def average(x, axis=None, weights=None, returned=False):
@@ -63,7 +68,7 @@ def var(x, axis=None, ddof=0, keepdims=False):
     if not axes:
         return ops.zeros_like(x)
     count = float(np.prod([x.shape[i] for i in axes]))
-    return ops.sum(ops.square(x - ops.mean(x, axes, True)), axes, keepdims) / (count - ddof)
+    return ops.sum(ops.square(x - ops.mean(x, axes, True)), axes, _kept(keepdims)) / (count - ddof)
 
 
 def std(x, axis=None, ddof=0, keepdims=False):
@@ -79,7 +84,7 @@ def _extreme(name, reduce, combine, start):
             a = ops.where(ops.cast(tensor(where), dt.bool_), a, ops.cast(tensor(least), a.dtype))
         made = a
         for axis in reversed(axes_of(name, axis, a.ndim)):
-            made = reduce(made, axis=axis, keepdims=keepdims)
+            made = reduce(made, axis=axis, keepdims=_kept(keepdims))
         return made if initial is None else combine(made, ops.cast(tensor(initial), a.dtype))
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"""The {'largest' if 'max' in name else 'smallest'} element.
@@ -180,14 +185,14 @@ def all(a, axis=None, keepdims=False):
     """Are all elements true?"""
     a = ops.cast(tensor(a), dt.bool_)
     axes = axes_of("all", axis, a.ndim)
-    return ops.reduce_all(a, axis=axes, keepdims=keepdims) if axes else a
+    return ops.reduce_all(a, axis=axes, keepdims=_kept(keepdims)) if axes else a
 
 
 def any(a, axis=None, keepdims=False):
     """Is an element true?"""
     a = ops.cast(tensor(a), dt.bool_)
     axes = axes_of("any", axis, a.ndim)
-    return ops.reduce_any(a, axis=axes, keepdims=keepdims) if axes else a
+    return ops.reduce_any(a, axis=axes, keepdims=_kept(keepdims)) if axes else a
 
 
 sometrue = any

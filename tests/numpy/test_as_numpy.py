@@ -199,3 +199,11 @@ def test_a_flag_of_a_set_function_is_a_bool(call):
 def test_an_axis_that_is_not_there_is_refused(call):
     with pytest.raises((ValueError, IndexError), match="axis|axes"):
         call(Tensor(DATA["f"]))
+
+
+def test_keepdims_is_any_int_as_in_numpy():
+    x = onp.arange(6.0, dtype=onp.float32).reshape(2, 3)
+    for name in ("sum", "mean", "var", "std", "amax", "amin", "any", "all", "ptp"):
+        for keepdims in (-1, 2, 0, True):
+            wanted = getattr(onp, name)(x, axis=1, keepdims=keepdims)
+            assert getattr(mnp, name)(Tensor(x), axis=1, keepdims=keepdims).shape == wanted.shape
