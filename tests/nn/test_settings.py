@@ -3,7 +3,7 @@ import inspect
 
 import pytest
 
-from mindlite import mint, nn
+from mindlite import Tensor, mint, nn
 from mindlite.common.errors import ArgumentError, MindliteError
 
 WRONG = {"bool": ("no", 2, 0.5), "int": ("x", 2.5), "float": ("x", (1.0,)), "str": (7, 0.5)}
@@ -45,6 +45,22 @@ def test_the_error_names_the_layer_the_setting_and_what_was_given():
         nn.BiDense(2, 3, 4, has_bias="no")
     with pytest.raises(ArgumentError, match="AvgPool2d: pad_mode is a str, not int"):
         nn.AvgPool2d(2, pad_mode=7)
+
+
+def test_what_is_no_tensor_is_refused_in_words_by_every_layer():
+    any_input = {"Dropout", "Identity", "FixedLossScaleUpdateCell", "DynamicLossScaleUpdateCell", "LearningRateSchedule"}
+    asked = 0
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    for layer, needed in made_of_fours():
+        made = layer(**needed)
+        inputs = [p for p in inspect.signature(made.construct).parameters.values() if p.default is p.empty]
+        if layer.__name__ in any_input or not inputs or any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in inputs):
+            continue
+        asked += 1
+        for wrong in (None, "a"):
+            with pytest.raises(MindliteError):
+                made(wrong, *[x] * (len(inputs) - 1))
+    assert asked > 80
 
 
 def test_a_class_of_the_user_is_left_alone():

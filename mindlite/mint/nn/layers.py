@@ -95,7 +95,7 @@ class _BatchNorm(_Affine):
             self.num_batches_tracked = Parameter(Tensor(0, dt.int64), name="num_batches_tracked", requires_grad=False)
 
     def construct(self, input):
-        if input.ndim not in self.ranks:
+        if ops.rank(input) not in self.ranks:
             raise ArgumentError(f"{type(self).__name__}: an input of {self.ranks[-1]} axes is wanted, this has {input.ndim}")
         weight, bias = self.cast_param(self.weight), self.cast_param(self.bias)
         if not self.training and self.track_running_stats:

@@ -299,7 +299,7 @@ class Threshold(Cell):
         self.threshold, self.value = threshold, value
 
     def construct(self, x: Tensor) -> Tensor:
-        return ops.where(x > self.threshold, x, self.value)
+        return ops.where(ops.greater(x, self.threshold), x, self.value)
 
 
 class GLU(Cell):
@@ -382,7 +382,7 @@ class Softmin(Cell):
         self.axis = axis
 
     def construct(self, x: Tensor) -> Tensor:
-        return ops.softmax(-x, self.axis)
+        return ops.softmin(x, self.axis)
 
     def extend_repr(self) -> str:
         return f"axis={self.axis}"

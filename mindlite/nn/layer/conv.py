@@ -49,7 +49,7 @@ class _Conv(Cell):
                                                  has_bias, dtype)
 
     def _check(self, x: Tensor) -> None:
-        if x.ndim != self.axes + 2:
+        if ops.rank(x) != self.axes + 2:
             raise ShapeError(f"{type(self).__name__}: an input of {self.axes + 2} axes is wanted, this has {x.ndim}",
                              hint="ops.expand_dims(x, 0) adds a batch of one")
 

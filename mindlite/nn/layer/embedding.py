@@ -79,7 +79,7 @@ class EmbeddingLookup(Cell):
         self.embedding_table = Parameter(initializer(param_init, (vocab_size, embedding_size), dtype), name="embedding_table")
 
     def construct(self, indices: Tensor) -> Tensor:
-        inside = ops.logical_and(indices >= 0, indices < self.vocab_size)
+        inside = ops.logical_and(ops.greater_equal(indices, 0), indices < self.vocab_size)
         rows = ops.gather(self.embedding_table, ops.where(inside, indices, ops.zeros_like(indices)), 0)
         rows = ops.where(ops.expand_dims(inside, -1), rows, ops.zeros_like(rows))
         if self.max_norm is None:

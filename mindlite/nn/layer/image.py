@@ -31,7 +31,8 @@ def _positive(owner: str, name: str, value: Any, kinds: Any = (int, float)) -> A
 
 
 def _two_pictures(owner: str, img1: Tensor, img2: Tensor) -> None:
-    note = f"img1: {img1.dtype}{list(img1.shape)}, img2: {img2.dtype}{list(img2.shape)}"
+    first, second = ops.shape(img1), ops.shape(img2)
+    note = f"img1: {img1.dtype}{list(first)}, img2: {img2.dtype}{list(second)}"
     if img1.dtype != img2.dtype:
         raise DTypeError(f"{owner}: the two batches have one dtype", note=note)
     if img1.shape != img2.shape:

@@ -54,7 +54,7 @@ class BiDense(Cell):
 
     def construct(self, input1: Tensor, input2: Tensor) -> Tensor:
         """The bilinear form of the last axes."""
-        lead = input1.shape[:-1]
+        lead = ops.shape(input1)[:-1]
         left = ops.reshape(input1, shape=(-1, self.in1_channels))
         right = ops.reshape(input2, shape=(-1, self.in2_channels))
         middle = ops.matmul(left, self.cast_param(self.weight))

@@ -53,7 +53,7 @@ class _BatchNorm(Cell):
         self.gamma, self.beta = _scale_and_shift(shape, gamma_init, beta_init, flag(owner, "affine", affine), dtype)
 
     def construct(self, x: Tensor) -> Tensor:
-        if x.ndim not in self.ranks:
+        if ops.rank(x) not in self.ranks:
             raise ShapeError(f"{type(self).__name__}: an input of {self.ranks[-1]} axes is wanted, this has {x.ndim}")
         if self.use_batch_statistics or (self.use_batch_statistics is None and self.training):
             return self._batch(x)
@@ -122,7 +122,7 @@ class BatchNorm3d(Cell):
                                 use_batch_statistics, dtype=dtype)
 
     def construct(self, x: Tensor) -> Tensor:
-        if x.ndim != 5:
+        if ops.rank(x) != 5:
             raise ShapeError(f"BatchNorm3d: an input of 5 axes is wanted, this has {x.ndim}")
         n, c, depth, height, width = x.shape
         return ops.reshape(self.bn2d(ops.reshape(x, (n, c, depth, height * width))), (n, c, depth, height, width))
@@ -254,7 +254,7 @@ class _InstanceNorm(Cell):
         self.gamma, self.beta = _scale_and_shift((num_features,), gamma_init, beta_init, affine, dtype)
 
     def construct(self, x: Tensor) -> Tensor:
-        if x.ndim != self.rank:
+        if ops.rank(x) != self.rank:
             raise ShapeError(f"{type(self).__name__}: an input of {self.rank} axes is wanted, this has {x.ndim}")
         return ops.instance_norm(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
 

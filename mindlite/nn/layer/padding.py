@@ -56,7 +56,7 @@ class _LastAxesPad(Cell):
         self.padding, self.value = ends, value
 
     def construct(self, x: Tensor) -> Tensor:
-        if self.mode != "constant" and not self.axes < x.ndim <= self.axes + 2:
+        if self.mode != "constant" and not self.axes < ops.rank(x) <= self.axes + 2:
             raise ShapeError(f"{type(self).__name__}: [N, C, ..] or [C, ..] with {self.axes} more is wanted",
                              note=f"x: {list(x.shape)}")
         return ops.pad(x, self.padding, self.mode, self.value)

@@ -34,7 +34,7 @@ class _Pool(Cell):
         self._kernel, self._stride, self._ends = one + kernel, one + steps, (0,) * len(one) + ends
 
     def _picture(self, x: Tensor) -> Tensor:
-        if x.ndim not in (self.axes + 1, self.axes + 2):
+        if ops.rank(x) not in (self.axes + 1, self.axes + 2):
             raise ShapeError(f"{type(self).__name__}: an input of {self.axes + 2} axes is wanted, this has {x.ndim}")
         if self.axes == 1:
             x = ops.expand_dims(x, -2)
@@ -139,7 +139,7 @@ class _VolumePool(_Pool):
     axes = 3
 
     def _picture(self, x: Tensor) -> Tensor:
-        if x.ndim not in (4, 5):
+        if ops.rank(x) not in (4, 5):
             raise ShapeError(f"{type(self).__name__}: an input of 5 axes is wanted, this has {x.ndim}")
         return ops.expand_dims(x, 0) if x.ndim == 4 else x
 

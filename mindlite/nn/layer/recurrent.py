@@ -237,7 +237,7 @@ class _Recurrent(Cell):
         return (ops.zeros(shape, x.dtype),) * self.states
 
     def _forward(self, x: Tensor, hx: tuple[Tensor, ...] | None, seq_length: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        if x.ndim != 3:
+        if ops.rank(x) != 3:
             raise ShapeError(f"{type(self).__name__}: an input of 3 axes is wanted, this has {x.ndim}")
         if self.batch_first:
             x = ops.transpose(x, (1, 0, 2))

@@ -85,7 +85,7 @@ class MultiheadAttention(Cell):
     def construct(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                   need_weights: bool = True, attn_mask: Tensor | None = None,
                   average_attn_weights: bool = True) -> tuple[Tensor, Tensor | None]:
-        batched = query.ndim == 3
+        batched = ops.rank(query) == 3
         if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
             raise ShapeError("MultiheadAttention: query, key and value have 3 axes, or 2 without a batch")
         if not batched:

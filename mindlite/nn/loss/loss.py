@@ -370,7 +370,7 @@ class DiceLoss(LossBase):
         self.smooth = smooth
 
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
-        both = ops.reduce_sum(logits * label)
+        both = ops.reduce_sum(ops.mul(logits, label))
         return 1 - 2 * both / (ops.reduce_sum(logits * logits) + ops.reduce_sum(label * label) + self.smooth)
 
 
@@ -396,7 +396,7 @@ class MultiClassDiceLoss(LossBase):
         self.binary = DiceLoss(smooth=1e-5)
 
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
-        if len(logits.shape) < 2 or logits.shape != label.shape:
+        if ops.rank(logits) < 2 or logits.shape != label.shape:
             raise ShapeError("MultiClassDiceLoss: logits and label are [N, C, ..], of one shape",
                              note=f"logits: {list(logits.shape)}, label: {list(label.shape)}")
         if self.activation is not None:
@@ -571,7 +571,7 @@ class FocalLoss(LossBase):
         self.weight, self.gamma = weight, gamma
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        shape = (logits.shape[0], logits.shape[1], -1)
+        shape = (ops.shape(logits)[0], logits.shape[1], -1)
         x, y = ops.reshape(logits, shape), ops.reshape(labels, (labels.shape[0], labels.shape[1], -1))
         logs = ops.log_softmax(x, 1)
         by_class = labels.shape[1] == 1 and logits.shape[1] != 1
