@@ -654,7 +654,8 @@ def operations_of_bytes(numbers):
             vision.GaussianBlur(odd_sizes, numbers.uniform(0.3, 3)), vision.GaussianBlur(odd_sizes),
             vision.Rotate(numbers.uniform(0, 360), how, bool(numbers.integers(2)), fill_value=fill),
             vision.Affine(numbers.uniform(-90, 90), [0.2, -0.1], numbers.uniform(0.5, 2), [10.0, 5.0], how, fill),
-            vision.Perspective(ends, moved, how),
+            vision.Perspective(ends, moved, how), vision.Equalize(), vision.AutoContrast(numbers.uniform(0, 30), [3, 200]),
+            vision.Solarize(sorted(numbers.uniform(0, 255, 2).tolist())),
             *[vision.Resize(numbers.integers(1, 50, 2).tolist(), kind) for kind in (vision.Inter.AREA, vision.Inter.CUBIC)]]
 
 
@@ -671,6 +672,12 @@ def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
                 wanted = list(map(operation, given))
             for a, b in zip(found, wanted, strict=True):
                 assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), (operation, image.shape)
+        for how in (vision.Inter.LINEAR, vision.Inter.CUBIC, vision.Inter.AREA):
+            resize, part = vision.Resize(numbers.integers(1, 50, 2).tolist(), how), image.astype(np.float32)[1:]
+            found = resize(part) if part.size else None
+            monkeypatch.setattr(kernels, "float_image", lambda image: False)
+            assert found is None or found.tobytes() == resize(part).tobytes()
+            monkeypatch.undo()
     every = np.stack(np.meshgrid(np.arange(0, 256, 5), np.arange(0, 256, 3), np.arange(256), indexing="ij"), -1).astype(np.uint8)
     hue, saturation, value = hsv.to_hsv(every)
     for shift in (0, 77):

@@ -73,6 +73,31 @@ def write_blended(f, channels, other):
                 target[x * channels + k] = _as_byte(f, _call(f, "llvm.rint.f32", mixed))
 
 
+@kernel_writer(lambda channels: f"counted_{channels}")
+def write_counted(f, channels):
+    """How often each of 256 values stands in each channel, added to what is there."""
+    stride, height, width = f.arg(1), f.arg(2), f.arg(3)
+    image, counts = f.array(uint8, f.arg(0)), f.array(int32, f.arg(4))
+    with f.loop(0, height) as y:
+        line = image.at(y * stride)
+        with f.loop(0, width) as x:
+            for k in range(channels):
+                place = _pixel(f, line, x * channels + k, I64) + 256 * k
+                counts[place] = counts[place] + 1
+
+
+@kernel_writer(lambda channels: f"looked_up_{channels}")
+def write_looked_up(f, channels):
+    """Each byte by the table of its channel."""
+    stride, width = f.arg(1), f.arg(2)
+    image, out, tables = (f.array(uint8, f.arg(k)) for k in (0, 3, 4))
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(y * stride), out.at(y * width * channels)
+        with f.loop(0, width) as x:
+            for k in range(channels):
+                target[x * channels + k] = tables[_pixel(f, line, x * channels + k, I64) + 256 * k]
+
+
 @kernel_writer(lambda channels: f"hue_{channels}")
 def write_hue(f, channels):
     """The hue moved by a number in [0, 256): OpenCV's way to hue, saturation and value in whole numbers, and back in doubles."""
@@ -153,12 +178,13 @@ def _weighted(f, kind, target, size, count, weights, row):
             target[i] = target[i] + weight * source[i]
 
 
-@kernel_writer(lambda channels: f"resampled_{channels}")
-def write_resampled(f, channels):
-    """Another size by weights of neighbours: columns first, then rows, in float32."""
+@kernel_writer(lambda channels, floats: f"resampled_{channels}{'_floats' * floats}")
+def write_resampled(f, channels, floats):
+    """Another size by weights of neighbours: columns first, then rows, in float32. floats : images are float32"""
     f.fastmath = ()
     stride, tall, wide, height, width, across, down = (f.arg(k) for k in (1, 2, 3, 5, 6, 9, 12))
-    image, out, line = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(4)), f.array(float32, f.arg(13))
+    image, out = (f.array(float32 if floats else uint8, f.arg(k)) for k in (0, 4))
+    line = f.array(float32, f.arg(13))
     columns, rows = (f.array(int64, f.arg(k)) for k in (7, 10))
     shares, weights = (f.array(float32, f.arg(k)) for k in (8, 11))
     size, total = width * channels, line.at(wide * channels + LANES)
@@ -166,14 +192,14 @@ def write_resampled(f, channels):
     with f.loop(0, tall) as y:
         source, target = image.at(y * stride), mixed.at(y * size)
         with f.loop(0, wide * channels) as i:
-            line[i] = Value(f, f.builder.uitofp(source[i].ir, F32))
+            line[i] = source[i] if floats else Value(f, f.builder.uitofp(source[i].ir, F32))
         with f.loop(0, width) as x:
             _neighbours_in_line(f, line, columns.at(x * across), shares.at(x * across), across, target.at(x * channels), channels)
     with f.loop(0, height) as y:
         _weighted(f, F32, total, size, down, weights.at(y * down), lambda k, y=y: mixed.at(rows[y * down + k] * size))
         target = out.at(y * size)
         with f.loop(0, size) as i:
-            target[i] = _as_byte(f, _call(f, "llvm.rint.f32", total[i]))
+            target[i] = total[i] if floats else _as_byte(f, _call(f, "llvm.rint.f32", total[i]))
 
 
 def _neighbours_in_line(f, line, columns, shares, count, target, channels):
@@ -289,5 +315,5 @@ def _share(f, weight, pixel, channels):
     return _splat(f, weight) * Value(f, f.builder.uitofp(lanes, ir.VectorType(F32, LANES)))
 
 
-KINDS = {"grey": write_grey, "blended": write_blended, "hue": write_hue, "blurred": write_blurred,
-         "resampled": write_resampled, "warped": write_warped}
+KINDS = {"grey": write_grey, "blended": write_blended, "counted": write_counted, "looked_up": write_looked_up,
+         "hue": write_hue, "blurred": write_blurred, "resampled": write_resampled, "warped": write_warped}

@@ -27,13 +27,15 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
            "grey"        args [image, bytes of a row, width, out uint8 of one channel], [begin, end): rows
            "blended"     args [image, bytes of a row, width, out uint8, other, float32[share of the image, of the other]],
                                [begin, end): rows; facts: "one" float32, "grey" or "same", uint8 images without gaps
+           "counted"     args [image, bytes of a row, height, width, int32[channels, 256]], [begin, end) is [0, 1)
+           "looked_up"   args [image, bytes of a row, width, out uint8, uint8[channels, 256]], [begin, end): rows
            "hue"         args [image, bytes of a row, width, out uint8, shift, int32[255 / i in 1/4096.., 256 / (6 i)..]],
                                [begin, end): rows
            "blurred"     args [image, bytes of a row, height, width, out uint8, float64[weights of a row.., of a column..], their
                                numbers, work float64[(wide + row) channels + (1 + height) width channels]], [begin, end) is [0, 1)
-           "resampled"   args [image, bytes of a row, its height, width, out uint8, its height, width, int64[width, neighbours],
+           "resampled"   args [image, elements of a row, its height, width, out, its height, width, int64[width, neighbours],
                                float32[like it], neighbours, the same three for rows, work float32[wide channels + 4 +
-                               (1 + tall) width channels + 4]], [begin, end) is [0, 1)
+                               (1 + tall) width channels + 4]], [begin, end) is [0, 1); facts: image and out are float32
            "warped"      args [image, bytes of a row, its height, width, out uint8, its height, width, places, uint8[filling],
                                float32[32 x taps]], [begin, end): rows of out; facts: taps 1, 2 or 4; affine: places are int64
                                in 1/1024, x of rows and what columns add to it, then y; else the map's float64[8]

@@ -319,6 +319,8 @@ def thresholds(value: Any, name: str) -> tuple:
 
 def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
     """Pixels in [low, high] inverted; with low == high those from there on."""
+    if kernels.byte_image(image):
+        return kernels.looked_up(image, np.stack([solarized(_VALUES, low, high)] * image.shape[2]))
     chosen = image >= low if low == high else (image >= low) & (image <= high)
     return np.where(chosen, 255 - image, image)
 
@@ -341,22 +343,26 @@ def RandomSolarize(image, /, threshold=(0, 255)):
     return solarized(image, low, high)
 
 
-def by_channel(image: np.ndarray, function: Any) -> np.ndarray:
-    """A function of one channel on each."""
+_VALUES = np.arange(256, dtype=np.uint8)
+
+
+def by_tables(image: np.ndarray, table: Any) -> np.ndarray:
+    """Each channel of bytes by the table that a function makes of its histogram."""
     if image.ndim == 2:
-        return function(image)
-    return np.stack([function(image[..., c]) for c in range(image.shape[2])], -1)
+        return table(np.bincount(image.ravel(), minlength=256))[image]
+    if kernels.byte_image(image):
+        return kernels.looked_up(image, np.stack([table(counts) for counts in kernels.counted(image).astype(np.int64)]))
+    return np.stack([by_tables(image[..., c], table) for c in range(image.shape[2])], -1)
 
 
-def _equalised(channel: np.ndarray) -> np.ndarray:
+def _equalised(counts: np.ndarray) -> np.ndarray:
     """OpenCV's: the grey levels spread by their cumulated histogram."""
-    counts = np.bincount(channel.ravel(), minlength=256)
     first = int(np.flatnonzero(counts)[0])
-    rest = channel.size - counts[first]
+    rest = counts.sum() - counts[first]
     if not rest:
-        return channel.copy()
+        return _VALUES
     cumulated = np.cumsum(counts) - counts[first]
-    return np.clip(np.rint(cumulated * np.float32(255.0 / rest)), 0, 255).astype(np.uint8)[channel]
+    return np.clip(np.rint(cumulated * np.float32(255.0 / rest)), 0, 255).astype(np.uint8)
 
 
 @operation()
@@ -369,7 +375,7 @@ def equalised(image: Any) -> Any:
     """See Equalize."""
     if isinstance(image, Image.Image):
         return ImageOps.equalize(image)
-    return by_channel(of_bytes(image_array(image, "Equalize"), "Equalize"), _equalised)
+    return by_tables(of_bytes(image_array(image, "Equalize"), "Equalize"), _equalised)
 
 
 @operation(prob=probability, random=True)
@@ -384,20 +390,19 @@ def contrasted(image: Any, cutoff: float, ignore: Any) -> Any:
     if isinstance(image, Image.Image):
         return ImageOps.autocontrast(image, cutoff, ignore)
     array = of_bytes(image_array(image, "AutoContrast"), "AutoContrast")
-    return by_channel(array, lambda channel: _auto(channel, cutoff, ignore or ()))
+    return by_tables(array, lambda counts: _auto(counts, cutoff, ignore or ()))
 
 
-def _auto(channel: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
-    counts = np.bincount(channel.ravel(), minlength=256)
+def _auto(counts: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
     counts[list(ignore)] = 0
     cut = int(counts.sum() * cutoff / 100)
     below, above = np.cumsum(counts), np.cumsum(counts[::-1])
     low = int(np.searchsorted(below, cut, "right")) if cut < below[-1] else 256
     high = 255 - int(np.searchsorted(above, cut, "right")) if cut < above[-1] else -1
     if high <= low:
-        return channel.copy()
+        return _VALUES
     scale = 255.0 / (high - low)
-    return np.clip(np.trunc(np.arange(256) * scale - low * scale), 0, 255).astype(np.uint8)[channel]
+    return np.clip(np.trunc(np.arange(256) * scale - low * scale), 0, 255).astype(np.uint8)
 
 
 def ignored(value: Any, name: str) -> list[int] | None:

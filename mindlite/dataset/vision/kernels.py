@@ -33,8 +33,19 @@ def byte_image(image: np.ndarray, either_way: bool = False) -> bool:
     """True for bytes (height, width, 1 or 3) whose rows lie as they are read. either_way : or from right to left"""
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] not in (1, 3) or not image.size:
         return False
-    across, channels = image.strides[1], image.shape[2]
-    return (across == channels or either_way and across == -channels) and image.strides[2] == 1
+    return _in_rows(image, either_way)
+
+
+def float_image(image: np.ndarray) -> bool:
+    """True for float32 (height, width, 1 or 3) whose rows lie as they are read."""
+    return image.dtype == np.float32 and image.ndim == 3 and image.shape[2] in (1, 3) and image.size > 0 and \
+        _in_rows(image, False) and not image.strides[0] % 4
+
+
+def _in_rows(image: np.ndarray, either_way: bool) -> bool:
+    across, channels = image.strides[1] // image.itemsize, image.shape[2]
+    return (across == channels or either_way and across == -channels) and image.strides[1:] == (across * image.itemsize,
+                                                                                               image.itemsize)
 
 
 def linear_bytes(image: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -95,6 +106,22 @@ def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
     return out
 
 
+def counted(image: np.ndarray) -> np.ndarray:
+    """How often each value stands in each channel: int32 [channels, 256]. image : see `byte_image`"""
+    height, width, channels = image.shape
+    counts = np.zeros((channels, 256), np.int32)
+    _run(_function("counted", channels), 1, _address(image), image.strides[0], height, width, _address(counts))
+    return counts
+
+
+def looked_up(image: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """Each byte by the table of its channel. image : see `byte_image`;  tables : uint8 [channels, 256]"""
+    height, width, channels = image.shape
+    out, tables = np.empty(image.shape, np.uint8), np.ascontiguousarray(tables)
+    _run(_function("looked_up", channels), height, _address(image), image.strides[0], width, _address(out), _address(tables))
+    return out
+
+
 def turned(image: np.ndarray, shift: int, tables: np.ndarray) -> np.ndarray:
     """The hue moved. image : see `byte_image`, three channels;  shift : in [0, 256);  tables : int32 [512] of hsv.py"""
     height, width, channels = image.shape
@@ -114,14 +141,18 @@ def blurred(image: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.ndarr
 
 
 def resampled(image: np.ndarray, vertical: tuple, horizontal: tuple) -> np.ndarray:
-    """Another size by weights of neighbours: (indices int64 [n, k], weights float32 [n, k]). image : see `byte_image`"""
+    """Another size by weights of neighbours: (indices int64 [n, k], weights float32 [n, k]).
+
+    image : see `byte_image`, or float32 whose rows lie as they are read
+    """
     (tall, wide, channels), height, width = image.shape, len(vertical[0]), len(horizontal[0])
     tables = [np.ascontiguousarray(part) for part in (*horizontal, *vertical)]
-    out = np.empty((height, width, channels), np.uint8)
+    out = np.empty((height, width, channels), image.dtype)
     work = np.empty(wide * channels + (1 + tall) * width * channels + 8, np.float32)
     columns, shares, rows, weights = map(_address, tables)
-    _run(_function("resampled", channels), 1, _address(image), image.strides[0], tall, wide, _address(out), height, width,
-         columns, shares, tables[0].shape[1], rows, weights, tables[2].shape[1], _address(work))
+    _run(_function("resampled", channels, image.dtype == np.float32), 1, _address(image), image.strides[0] // image.itemsize,
+         tall, wide, _address(out), height, width, columns, shares, tables[0].shape[1], rows, weights, tables[2].shape[1],
+         _address(work))
     return out
 
 

@@ -38,7 +38,7 @@ def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.n
     vertical, horizontal = _weights(image.shape[0], height, how), _weights(image.shape[1], width, how)
     if image.dtype == np.uint8 and how == Inter.LINEAR:
         return _linear_bytes(image, vertical, horizontal)
-    if kernels.byte_image(image):
+    if kernels.byte_image(image) or kernels.float_image(image):
         return kernels.resampled(image, vertical, horizontal)
     found = _along(_along(image.astype(np.float32), horizontal, 1), vertical, 0)
     if image.dtype.kind in "iu":
