@@ -346,9 +346,11 @@ def folded(arrays: list, reduction: str) -> np.ndarray:
     """The fold of arrays, in the order of the ranks."""
     narrow = arrays[0].dtype.itemsize < 4 and arrays[0].dtype.kind in "fV"
     total = arrays[0].astype(np.float32) if narrow else arrays[0].copy()
-    for array in arrays[1:]:
-        total = FOLDS[reduction](total, array)
-    return np.asarray(total.astype(arrays[0].dtype), order="C")
+    with np.errstate(all="ignore"):                          # an inf is a result like others
+        for array in arrays[1:]:
+            total = FOLDS[reduction](total, array)
+        total = total.astype(arrays[0].dtype)
+    return np.asarray(total, order="C")
 
 
 def parted(array: np.ndarray, sizes: Any, axis: int) -> list[np.ndarray]:

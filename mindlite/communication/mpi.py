@@ -38,6 +38,7 @@ STATUS = 70                                      # EX_SOFTWARE of sysexits.h
 TICK = 0.1                                       # seconds between two looks at the deadlines
 PATIENCE, PASS_ON = 2.0, 0.2                     # seconds for the launcher to read what a rank has written, and to pass it on
 INLINE = RECORD - HASH                           # bytes of an array that travels with the hash
+PARTED = "the ranks have parted: release() was called, or the program has ended"
 KIND = 64                                        # bytes of what an array is, behind one that is sent to one rank
 _NATIVE = {"f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "c8", "c16"}
 
@@ -165,7 +166,8 @@ class MpiEngine(Engine):
         out = array.astype(np.uint8 if array.dtype.kind == "b" else np.float32) if narrow else array if owned else array.copy()
         flat = out.reshape(-1)
         way.fold([flat], reduction, flat)
-        return out.astype(array.dtype) if narrow else out
+        with np.errstate(all="ignore"):                      # beyond float16 is inf
+            return out.astype(array.dtype) if narrow else out
 
     def fold_joined(self, arrays, reduction, ranks):
         dtype, size = arrays[0].dtype, sum([array.size for array in arrays])
@@ -256,7 +258,7 @@ class MpiEngine(Engine):
         self.in_turn()
         if not self.ended:
             self._agreed(tuple(range(self.size)), "the end of the program", lambda way: None)
-            self.ended = "the ranks have parted: release() was called, or the program has ended"
+            self.ended = PARTED
 
     def abort(self, message):
         """End all ranks. The message goes to standard error; does not return."""
@@ -279,11 +281,16 @@ class MpiEngine(Engine):
         atexit.register(self._at_exit)
 
     def _at_exit(self):
+        """Wait for the others; a program that has caught a failure of its ranks, or a thread's, has failed all the same."""
+        if not self.is_rank:
+            return
         try:
             self.close()
         except RankError as error:
             self.abort(f"rank {self.rank} has ended before the others: {error}")
-        if self.is_rank and not self.mpi.Is_finalized():
+        if self.ended != PARTED:
+            self.abort(f"rank {self.rank} has ended behind a failure: {self.ended}")
+        if not self.mpi.Is_finalized():
             self.mpi.Finalize()
 
 
@@ -350,7 +357,8 @@ def _extremum(mpi, fold):
     """MPI's operation that folds as NumPy does: MPI's own MAX of nan and 1 is either, by who sends first."""
     def combine(theirs, ours, datatype):
         arrays = [np.frombuffer(part, to_numpy_dtype(datatype)) for part in (theirs, ours)]
-        fold(*arrays, out=arrays[1])
+        with np.errstate(all="ignore"):
+            fold(*arrays, out=arrays[1])
     to_numpy_dtype = importlib.import_module("mpi4py.util.dtlib").to_numpy_dtype
     return mpi.Op.Create(combine, commute=True)
 

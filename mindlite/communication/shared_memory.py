@@ -207,6 +207,7 @@ def _cut(arrays: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]]:
 def _fold(rows: np.ndarray, reduction: str, out: np.ndarray) -> None:
     """The fold of rows, in their order, into `out`."""
     fold = _ELEMENTWISE[reduction]
-    fold(rows[0], rows[1], out=out)
-    for row in rows[2:]:
-        fold(out, row, out=out)
+    with np.errstate(all="ignore"):                          # an inf is a result like others
+        fold(rows[0], rows[1], out=out)
+        for row in rows[2:]:
+            fold(out, row, out=out)

@@ -58,6 +58,15 @@ def test_all_reduce_takes_every_kind_of_element(dtype):
         assert got.dtype == dtype
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_sum_beyond_the_largest_number_is_inf_without_a_warning(dtype):
+    def run():
+        return all_reduce(Tensor(np.full(3, np.finfo(dtype).max, dtype))).asnumpy()
+    for got in SimWorld(2).run(run):
+        np.testing.assert_array_equal(got, np.full(3, np.inf, dtype))
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_all_gather_and_reduce_scatter_join_and_part_along_an_axis(axis):
     parts = [of_rank(rank, 3, 6) for rank in range(N)]

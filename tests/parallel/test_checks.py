@@ -186,6 +186,12 @@ def test_prices_are_measured_and_kept(tmp_path):
         config.set(**before)
 
 
+def test_a_small_message_that_was_slow_makes_no_byte_cheap():
+    """It was slower than a large one: a byte costs a quarter of what it would without the message."""
+    assert links.prices(1e-5, 1e-5 + 1e-3, 2) == (1e-5, float(f"{1e-3 / links.LARGE:.1e}"))
+    assert links.prices(2e-3, 1e-3, 2) == (1e-3, float(f"{2.5e-4 / links.LARGE:.1e}"))
+
+
 def test_a_busy_machine_does_not_make_computing_dear(monkeypatch):
     """The thread's own time counts, and of several samples the least; a clock that jumps is within bounds."""
     spent = itertools.count(0, 5e-6)                         # each look at the clock is 5 us later
