@@ -410,6 +410,7 @@ class JitFunction:
         else:                                                # the exception was not the user's: what raised it is left
             self.pure.add(signature)
             del self.in_python[signature]
+            self.warn(location, why, location)
         return value
 
     def find(self, signature: Signature) -> Variant | None:

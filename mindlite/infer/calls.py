@@ -348,7 +348,7 @@ EFFECTFUL = (open, input, next, exec, eval, print, setattr, delattr, __import__,
 PURE = {"math", "cmath", "operator", "_operator", "functools", "_functools", "copy", "string",
         "_string", "re", "numbers", "typing", "collections", "_collections", "_collections_abc", "dataclasses",
         "inspect", "types", "enum", "posixpath", "ntpath", "genericpath", "statistics", "abc", "_abc", "textwrap",
-        "fractions", "decimal", "_decimal", "numpy", "ml_dtypes", "mindlite", "struct", "_struct", "json",
+        "fractions", "numpy", "ml_dtypes", "mindlite", "struct", "_struct", "json",
         "keyword", "bisect", "_bisect", "builtins"}
 
 

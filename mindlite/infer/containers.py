@@ -4,13 +4,15 @@
 """
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..common.errors import ArgumentError, MissingAttributeError
+from ..common.errors import ArgumentError, MissingAttributeError, Refusal
 from .evaluating import Evaluating
 from .program import by_python, of_container
 from .sharing import check_key
+from .special import is_object_of_python
 from .values import BoundMethod, Box, Conflict, Value
 
 COPIES: dict[str, Callable[..., Any]] = {"list": list, "dict": dict, "set": dict.fromkeys}    # a set keeps its order
@@ -36,6 +38,8 @@ def pairs_of(ev: Evaluating, args: Sequence[Value], kwargs: dict[str, Any]) -> d
             pairs.update(ev.store[arg])
         elif isinstance(arg, dict):
             pairs.update(arg)
+        elif isinstance(arg, types.MappingProxyType) or is_object_of_python(arg) and hasattr(arg, "keys"):
+            raise Refusal(f"a {type(arg).__name__} becomes a dict", None, ev.tracer.origin.location)
         else:
             for pair in items_of(ev, arg):
                 pair = items_of(ev, pair)

@@ -40,7 +40,7 @@ from .iterators import GeneratorCall, drain, iterator_of, mark_of, start
 from .jumps import arrive, leave_to
 from .kinds import has_nodes, leaves, map_parts, remade
 from .loops import run_loop
-from .outside import CONTAINERS, guard_contents, is_users
+from .outside import CONTAINERS, VIEWS, guard_contents, is_users
 from .program import by_operators
 from .recursion import call_recursive
 from .region import Region, Tracer
@@ -385,7 +385,7 @@ class Evaluator:
 
     def guard_content(self, value: Value) -> bool:
         """Guard the content of a Python list, dict or set; False if it changes during the run, so that it is not known."""
-        if self.variables.is_changed(value):
+        if self.variables.is_changed(value) or not self.concrete and isinstance(value, VIEWS):
             return False
         if not self.concrete and isinstance(value, CONTAINERS):
             self.guard("content", value, "", copy.copy(value))

@@ -43,7 +43,7 @@ from .messages import repr_of, text_of
 from .outside import guard_class, guard_contents, is_users, method_of_class, own_method
 from .program import by_python, of_container, raises, text_by_python
 from .sharing import check_key
-from .special import call_special, text_of_object
+from .special import call_special, require_seen, text_of_object
 from .state import Frame
 from .trees import data_of, is_sequence, is_tree, items_of
 from .values import (CONVERSIONS, Box, Closure, Conflict, Constants, Formatted, LiveIterator, MadeException, Place, Range, Unsure,
@@ -300,6 +300,7 @@ def make_dict(ev: Evaluating, frame: Frame, node: CNode, values: list) -> Box:
     for key, value in zip(values[::2], values[1::2]):
         if key is syntax.DICT_STAR:
             guard_contents(ev, value)
+            require_seen(ev, dict, (value,))
             of_container(ev, pairs.update, dict(ev.store[value]) if isinstance(value, Box) and value.kind == "dict" else value)
         else:
             check_key(ev, key, [ev.mark_of("dict ")])

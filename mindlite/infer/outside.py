@@ -12,6 +12,7 @@ All of it is undone and done again where the run begins again (`fallback/log.py`
 """
 from __future__ import annotations
 
+import array
 import functools
 import inspect
 import types
@@ -33,6 +34,8 @@ from .values import Place, Value, assumed_of
 _STDLIB = inspect.__file__.rsplit("/", 1)[0].rsplit("\\", 1)[0]
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
 UNCHANGING = frozenset([bool, int, float, complex, str, bytes, type(None), Tensor, Parameter])
+# what shows the content of something else, or memory: nothing tells whether that is as it was
+VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), memoryview, array.array)
 CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
 
 
@@ -92,7 +95,7 @@ def guard_contents(ev: Evaluating, value: Value) -> bool:
         for _, cell in value.cells_and_names():
             ev.guard("attr", cell, "cell_version", cell.cell_version)
     elif is_users_object(value) and not ev.made_here(value):
-        return _guard_containers(ev, value.__dict__)
+        return _guard_containers(ev, value.__dict__) and _guard_containers(ev, value)
     return _guard_containers(ev, value)
 
 

@@ -7,6 +7,7 @@ Where Python would call it unseen, or would read attributes, that is refused (`r
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 import inspect
 import operator
@@ -14,10 +15,12 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ..common.errors import Refusal
 from .evaluating import Evaluating
 from .kinds import walk
-from .outside import HEAP_TYPE, from_library, method_of_class
+from .outside import CONTAINERS, HEAP_TYPE, VIEWS, from_library, guard_contents, method_of_class
 from .values import Place, Value
 
 # the special methods that a function of Python's may call; those that are not here may call any, and read attributes
@@ -39,6 +42,7 @@ CALLED.update({operator.and_: ("__and__", "__rand__"), operator.or_: ("__or__", 
 # those that do so with the items of tuples, too
 INTO_ITEMS = {str, repr, operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge, operator.contains,
               dict.fromkeys}
+COPIED = (list, dict, set, bytearray, np.ndarray)            # of which Python is given copies, or what is guarded before
 LIFE = {"__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__post_init__", "__enter__",
         "__exit__", "__call__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__subclasshook__", "__class__",
         "__instancecheck__", "__subclasscheck__"}
@@ -74,6 +78,10 @@ def require_seen(ev: Evaluating, fn: Any, values: Iterable[Value]) -> None:
     inside = walk(values) if fn in INTO_ITEMS or fn not in CALLED else (
         part for value in values for part in ((value.start, value.stop, value.step) if isinstance(value, slice) else (value,)))
     for value in inside:
+        if isinstance(value, VIEWS) or isinstance(value, CONTAINERS) and type(value) not in COPIED:
+            if not ev.made_here(value) and not guard_contents(ev, value):
+                raise Refusal(f"Python would look into a {type(value).__name__}, whose content may change", (),
+                              ev.tracer.origin.location)
         if is_object_of_python(value) and _is_needed(ev, value, CALLED.get(fn)):
             raise Refusal(f"Python would call special methods of {type(value).__name__}, or read its attributes, unseen",
                           [ev.objects.mark_of(value)] if ev.made_here(value) else (), ev.tracer.origin.location)
@@ -93,7 +101,9 @@ def _is_needed(ev: Evaluating, value: Value, names: tuple[str, ...] | None) -> b
             if isinstance(found, types.FunctionType)]
     if any(not from_library(found) and not found.__code__.co_filename.startswith("<") for found in code):
         return True
-    return (names is None or bool(code)) and has_own_state(ev, value)
+    if has_own_state(ev, value):
+        return names is None or bool(code)
+    return bool(code) and not isinstance(value, enum.Enum) and not guard_contents(ev, value)     # a library's code
 
 
 @functools.lru_cache(maxsize=1024)

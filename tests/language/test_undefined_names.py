@@ -65,6 +65,7 @@ def test_a_name_that_is_defined_nowhere_is_refused_before_it_is_reached(refused,
     assert f"--> {__file__}:" in text and "nowhere" in text.splitlines()[2]
 
 
+@pytest.mark.python_runs("the statement that reads a name without a value, which no call reaches")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_without_the_setting_it_is_an_error_when_it_is_reached(function):
     compiled = jit(function)
