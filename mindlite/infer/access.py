@@ -27,7 +27,7 @@ from .state import MISSING, AmbiguousTarget, Raises
 from .evaluating import Evaluating
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .kinds import has_nodes, has_sizes, leaves
-from .outside import CONTAINERS, guard_class, guard_contents, is_users, method_of_class, own_method
+from .outside import CONTAINERS, guard_class, guard_contents, guard_own_content, is_users, method_of_class, own_method
 from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
@@ -283,7 +283,7 @@ def item(ev: Evaluating, value: Value, index: Value) -> Value:
     getitem = method_of_class(ev, value, "__getitem__")
     if getitem is not None:
         return ev.call(getitem, (value, index), {})
-    if not guard_contents(ev, value):
+    if not guard_own_content(ev, value):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that changes during the run")
     index = ev.unbox(index)
     if isinstance(value, defaultdict) and index not in value and not ev.concrete:
@@ -542,7 +542,7 @@ def _contains(ev: Evaluating, a: Value, b: Value) -> Value:
     contains = method_of_class(ev, b, "__contains__")
     if contains is not None:
         return ev.call(contains, (b, a), {})
-    if not guard_contents(ev, b):
+    if not guard_own_content(ev, b):
         return ask_python(ev, operator.contains, (b, a), "`in` for a container that changes during the run", A_BOOL)
     return by_python(ev, operator.contains, b, a)
 
@@ -595,7 +595,7 @@ def length(ev: Evaluating, value: Value) -> Value:
     own = method_of_class(ev, value, "__len__")
     if own is not None:
         return checked_length(ev, ev.call(own, (value,), {}))
-    if not guard_contents(ev, value):
+    if not guard_own_content(ev, value):
         return ask_python(ev, len, (value,), "the length of an object that changes during the run", AN_INT)
     return by_python(ev, len, value)
 
@@ -644,7 +644,7 @@ def iterate(ev: Evaluating, value: Value) -> list:
         return ev.drain(value)
     if hasattr(type(value), "cell_version"):                 # a list of Cells
         ev.guard("attr", value, "cell_version", value.cell_version)
-    if not guard_contents(ev, value):
+    if not guard_own_content(ev, value):
         raise Refusal("iteration over a container that changes during the run")
     if isinstance(value, (set, frozenset)):
         in_order(ev, value)

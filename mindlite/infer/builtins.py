@@ -17,6 +17,7 @@ from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
 from ..ops import stack
 from ..ops.define import as_operand, cast_to, dtype_of
+from ..ops.methods import METHODS
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
 from ..ops.state import stop_gradient
 from .access import attribute, binary_value, compare_values, is_tensor, iterate, length, negate, special
@@ -310,7 +311,7 @@ def _abs(ev: Evaluating, value: Value) -> Value:
 @builtin(round)
 def _round(ev: Evaluating, value: Value, *digits: Value) -> Value:
     if is_tensor(value):
-        return ev.trace(PRIMITIVES["round"], (value,), {})
+        return ev.trace(METHODS["__round__"], (value, *digits), {})
     own = call_special(ev, value, "__round__", *digits)
     return by_python(ev, round, ev.unbox(value), *digits) if own is None else own[0]
 

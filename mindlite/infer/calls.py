@@ -39,7 +39,7 @@ from .iterators import iterator_of
 from .kinds import data_in, has_nodes, has_sizes, leaves
 from .mapping import map_over
 from .modules import call_module, call_module_for
-from .outside import CONTAINERS, HEAP_TYPE, from_library, guard_class, guard_contents, is_users, method_of_class
+from .outside import CONTAINERS, HEAP_TYPE, VIEWS, from_library, guard_class, guard_contents, is_users, method_of_class
 from .program import by_python
 from .trees import data_of, is_tree
 from .transforms import differentiate
@@ -387,5 +387,5 @@ def _run_or_fall_back(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: 
     known = known and not any(is_users_object(x) for x in leaves((args, tuple(kwargs.values()))))
     if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
         made = wrap_container(ev, by_python(ev, fn, *ev.unbox(args), **ev.unbox(kwargs)))
-        return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator)) else made
+        return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator, *VIEWS)) else made
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")

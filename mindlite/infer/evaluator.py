@@ -385,7 +385,7 @@ class Evaluator:
 
     def guard_content(self, value: Value) -> bool:
         """Guard the content of a Python list, dict or set; False if it changes during the run, so that it is not known."""
-        if self.variables.is_changed(value) or not self.concrete and isinstance(value, VIEWS):
+        if self.variables.is_changed(value) or isinstance(value, VIEWS) and not (self.concrete or self.made_here(value)):
             return False
         if not self.concrete and isinstance(value, CONTAINERS):
             self.guard("content", value, "", copy.copy(value))

@@ -99,6 +99,12 @@ def guard_contents(ev: Evaluating, value: Value) -> bool:
     return _guard_containers(ev, value)
 
 
+def guard_own_content(ev: Evaluating, value: Value) -> bool:
+    """Guard what Python code will read of an object itself, not of its items. False if it changes during the run."""
+    own = is_users_object(value) and not hasattr(type(value), "cell_version") and not ev.made_here(value)
+    return (not own or _guard_containers(ev, value.__dict__)) and ev.guard_content(value)
+
+
 def _guard_containers(ev: Evaluating, value: Value) -> bool:
     return ev.guard_content(value) and all([_guard_containers(ev, v) for v in parts_of(value)])
 

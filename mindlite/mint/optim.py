@@ -11,7 +11,7 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..nn import Cell
-from ..nn.optim.optimizer import check_gradients
+from ..ops.optim_update import check_gradients
 
 __all__ = ["Adam", "AdamW", "FusedAdamW", "SGD"]
 

@@ -124,6 +124,12 @@ def _binary(name, operator, reflected=True):
         OPERATORS[f"__r{name}__"] = operator, True
 
 
+def _divided(self, other, reflected):
+    """divmod(self, other), or divmod(other, self)"""
+    parts = [METHODS[f"__{'r' if reflected else ''}{name}__"](self, other) for name in ("floordiv", "mod")]
+    return NotImplemented if parts[0] is NotImplemented else tuple(parts)
+
+
 for _name, _operator in [("add", arithmetic.add), ("sub", arithmetic.sub), ("mul", arithmetic.mul),
                          ("truediv", arithmetic.true_divide), ("floordiv", arithmetic.floor_divide),
                          ("mod", arithmetic.remainder), ("pow", arithmetic.pow), ("and", logic.bitwise_and),
@@ -137,6 +143,8 @@ method("__neg__", lambda self: arithmetic.neg(self))
 method("__pos__", lambda self: self)
 method("__invert__", lambda self: logic.bitwise_not(self))
 method("__abs__", lambda self: arithmetic.abs(self))
+method("__divmod__", lambda self, other: _divided(self, other, False))
+method("__rdivmod__", lambda self, other: _divided(self, other, True))
 method("__round__", lambda self, n=0: arithmetic.round(self, decimals=n or 0))
 
 

@@ -8,17 +8,39 @@ done in the state's dtype and each result has the dtype of what it replaces.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
-from ..common.errors import DTypeError, ShapeError
-from ..common.tensor import Tensor, TensorLike
+from ..common.errors import ArgumentError, DTypeError, ShapeError
+from ..common.tensor import Parameter, Tensor, TensorLike
 from ..mindir.abstract import AbstractTuple
 from ..mindir.constraints import require
+from ..mindir.graph import AnfNode
 from .basic import reduce_sum
 from .define import as_operand, cast_to, check_tensors, composite, documented, dtype_of
 from .elementary import sqrt
 from .logic import logical_and, where
 from .sbp import letters, sbp_rule
+
+
+def check_gradients(name: str, parameters: Sequence[Parameter], gradients: Any) -> None:
+    """See to it that there is one gradient for each parameter, of its shape. name: the optimiser's
+
+    raises : ArgumentError for what is no tuple, another number of gradients or None in place of one; ShapeError
+    """
+    if not isinstance(gradients, (tuple, list)):
+        raise ArgumentError(f"{name}: a tuple of gradients is wanted, one for each parameter, not {type(gradients).__name__}",
+                            hint="optimizer((gradient,)) for one parameter")
+    if len(gradients) != len(parameters):
+        raise ArgumentError(f"{name}: {len(parameters)} gradients are wanted, {len(gradients)} were given")
+    for parameter, gradient in zip(parameters, gradients):
+        if gradient is None:
+            raise ArgumentError(f"{name}: the gradient of {parameter.name} is None",
+                                hint="give the optimiser only parameters that have gradients")
+        if isinstance(gradient, (Tensor, AnfNode)) and tuple(gradient.shape) != tuple(parameter.shape):
+            raise ShapeError(f"{name}: the gradient of {parameter.name} has another shape",
+                             note=f"gradient: {list(gradient.shape)}, parameter: {list(parameter.shape)}",
+                             hint="gradients come in the order of the optimiser's parameters")
 
 
 _STATE = """

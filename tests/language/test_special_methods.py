@@ -275,3 +275,11 @@ def test_what_sorted_max_and_min_say_of_a_wrong_key_is_what_python_says():
         warnings.simplefilter("error")
         for call in calls:
             assert outcome(lambda: ms.jit(call, fullgraph=True)(Tensor([1.0]))) == outcome(lambda: call(Tensor([1.0])))
+
+
+@pytest.mark.parametrize("ask", (lambda x: divmod(x, 2), lambda x: divmod(9, x), lambda x: round(x, 1), round, abs),
+                         ids=("divmod", "rdivmod", "round to a digit", "round", "abs"))
+def test_what_python_asks_of_a_tensor_is_the_same_in_a_graph(ask):
+    x = Tensor([2.5, -1.25])
+    assert outcome(lambda: ms.jit(lambda x: ask(x), fullgraph=True)(x)) == outcome(lambda: ask(x))
+    assert not outcome(lambda: ask(x))[0].startswith("TypeError")

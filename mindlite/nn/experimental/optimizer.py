@@ -14,8 +14,8 @@ from ... import ops
 from ...common import dtype as dt
 from ...common.errors import ArgumentError, ValueRangeError
 from ...common.tensor import Parameter, ParameterTuple, Tensor
+from ...ops.optim_update import check_gradients
 from ..cell import Cell
-from ..optim.optimizer import check_gradients
 
 
 class Optimizer(Cell):

@@ -11,15 +11,16 @@ network's weights, states) are MindSpore's, so that a checkpoint of either loads
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NoReturn, Union
 
 from ... import ops
 from ...common import dtype as dt
-from ...common.errors import ArgumentError, MindliteError, ShapeError, ValueRangeError
+from ...common.errors import ArgumentError, MindliteError, ValueRangeError
 from ...common.initializer import Init, initializer
 from ...common.records import dataclass
 from ...common.tensor import Parameter, ParameterTuple, Tensor
+from ...ops.optim_update import check_gradients
 from ..cell import Cell
 from ..layer.container import CellList
 from ..learning_rate_schedule import ConstantLR, ListLR
@@ -29,26 +30,6 @@ Params = Union[Iterable[Parameter], Iterable[dict[str, Any]]]
 Rate = Union[float, Tensor, Iterable[float], Cell]
 Decay = Union[float, Cell]
 GROUP_KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
-
-
-def check_gradients(name: str, parameters: Sequence[Parameter], gradients: Any) -> None:
-    """See to it that there is one gradient for each parameter, of its shape. name: the optimiser's
-
-    raises : ArgumentError for what is no tuple, another number of gradients or None in place of one; ShapeError
-    """
-    if not isinstance(gradients, (tuple, list)):
-        raise ArgumentError(f"{name}: a tuple of gradients is wanted, one for each parameter, not {type(gradients).__name__}",
-                            hint="optimizer((gradient,)) for one parameter")
-    if len(gradients) != len(parameters):
-        raise ArgumentError(f"{name}: {len(parameters)} gradients are wanted, {len(gradients)} were given")
-    for parameter, gradient in zip(parameters, gradients):
-        if gradient is None:
-            raise ArgumentError(f"{name}: the gradient of {parameter.name} is None",
-                                hint="give the optimiser only parameters that have gradients")
-        if isinstance(gradient, Tensor) and tuple(gradient.shape) != tuple(parameter.shape):
-            raise ShapeError(f"{name}: the gradient of {parameter.name} has another shape",
-                             note=f"gradient: {list(gradient.shape)}, parameter: {list(parameter.shape)}",
-                             hint="gradients come in the order of the optimiser's parameters")
 
 
 class ParameterGroupError(MindliteError, ValueError, RuntimeError):
