@@ -12,10 +12,10 @@ All of it is undone and done again where the run begins again (`fallback/log.py`
 """
 from __future__ import annotations
 
-import array
 import functools
 import inspect
 import types
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -35,7 +35,7 @@ _STDLIB = inspect.__file__.rsplit("/", 1)[0].rsplit("\\", 1)[0]
 HEAP_TYPE = 1 << 9                                   # of classes that were made by a class statement
 UNCHANGING = frozenset([bool, int, float, complex, str, bytes, type(None), Tensor, Parameter])
 # what shows the content of something else, or memory: nothing tells whether that is as it was
-VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), memoryview, array.array)
+VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), memoryview, array)
 CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
 
 
