@@ -67,6 +67,7 @@ class Target(abc.ABC):
     kernel_operands: int = 32         # operands and results of a kernel at most: each has an address in a register
     stages_from: int = 1 << 17        # elements of a fold of everything from which on it has two stages
     stage_rows: tuple = (32, 4)       # rows of the first stage: wanted, and at least
+    columns_together: int = 256       # columns of the first stage of a reduction along fewer: rows of them side by side
     stage_row: int = 4096             # elements of a row of the first stage of a vector
     # (how many, of how many elements): fewer sums of rows, if they are so long, have two stages too, and so many parts; the same
     # of columns; a part has least_part elements at least

@@ -89,6 +89,7 @@ class _Scheduler:
         root = _Scope(None, frozenset())
         first = nest.outputs[0].loops[:1]
         self._refuse_folds_in_parts()
+        self._refuse_columns_in_a_fold()
         self._refuse_rows_in_few_blocks()
         if not first:
             self._refuse_folds_of_rows()
@@ -135,6 +136,23 @@ class _Scheduler:
                     isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1]) and
                     self._exceeds(e.fields[1], self.nest.target.repeated_fold) for e in walk([expr.fields[2]])):
                 raise CannotFuse("threads would not share a fold in a fold")
+
+    def _refuse_columns_in_a_fold(self):
+        """A long fold along columns reads whole rows at a time, for all columns at once; inside another fold it would be done for
+        each of them, one after the other."""
+        if not self.nest.target.tiled_folds:
+            return
+        for expr in walk(o.value for o in self.nest.outputs):
+            if isinstance(expr, Reduce) and any(
+                    isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1]) and
+                    self._exceeds(e.fields[1], self.nest.target.repeated_fold) and self._walks_down_columns(e)
+                    for e in walk([expr.fields[2]])):
+                raise CannotFuse("a fold would walk down a column for each item of another one")
+
+    def _walks_down_columns(self, fold):
+        """True for a fold that reads no neighbours."""
+        loads = [e for e in walk([fold.fields[2]]) if isinstance(e, Access) and not e.free.isdisjoint(fold.fields[1])]
+        return bool(loads) and not any(coefficient(e.fields[1], self.nest.symbols[v]) == 1 for e in loads for v in fold.fields[1])
 
     def _refuse_rows_in_few_blocks(self):
         """Of such a Target: blocks are given out along the loops that all results share. Where these are few, and some result has

@@ -1,10 +1,12 @@
 """A reduction of everything to one number in two stages, so that threads can share it and it fuses with work on rows; on a GPU a
-reduction to few numbers too.
+reduction to few numbers too. A reduction along few columns, of several rows at a time, so that it has whole vectors.
 
     %s = reduce_sum(%x : f32[4096, 1024])     ->     %r = reduce_sum(%x; axis=1);  %s = reduce_sum(%r)
     %s = reduce_sum(%x : f32[1000000])        ->     rows of 4096 of its first 999424 elements, and the 576 that are left
     %s = reduce_sum(%x : f32[16384, 768]; axis=0)
                        ->     %r = reduce_sum(reshape(%x; [64, 256, 768]); axis=1);  %s = reduce_sum(%r; axis=0)
+    %s = reduce_sum(%x : f32[160000, 3]; axis=0)
+                       ->     %r = reduce_sum(reshape(%x; [2000, 240]); axis=0);  %s = reduce_sum(reshape(%r; [80, 3]); axis=0)
 
 The stages depend on the sizes, not on the number of threads, and so does the result. Sums of halves have parts of float32.
 """
@@ -54,6 +56,9 @@ def _way(node, target):
     leading = _leading(node, target)
     if leading is not None:
         return lambda x: _write(node, x, leading, target.stage_row)
+    together = _rows_together(node, target)
+    if together is not None:
+        return lambda x: _write_rows(node, x, together)
     parts = _parts(node, target)
     return None if parts is None else lambda x: _write_parts(node, x, *parts)
 
@@ -69,6 +74,20 @@ def _leading(node, target):
     if len(shape) == 1:
         return 0
     return next((k for least in target.stage_rows for k in range(1, len(shape)) if product(shape[:k]) >= least), None)
+
+
+def _rows_together(node, target):
+    """How many rows of few columns are one row of the first stage; None for a node that is no long reduction along few."""
+    if node.fn not in _TOGETHER or not target.tiled_folds or target.parts_of_sums:
+        return None
+    operand = node.args[0]
+    if not isinstance(operand.abstract, AbstractTensor) or getattr(operand, "fn", None) is broadcast_to:
+        return None
+    shape, axis = operand.abstract.shape, tuple(node.attrs["axis"])
+    if len(shape) < 2 or axis != tuple(range(len(shape) - 1)) or operand.abstract.dtype.kind == "c" or \
+            not all(isinstance(s, int) for s in shape) or shape[-1] < 2 or product(shape) < target.stages_from:
+        return None
+    return target.lanes * (target.columns_together // (target.lanes * shape[-1])) or None
 
 
 def _parts(node, target):
@@ -102,6 +121,28 @@ def _write_parts(node, x, axis, count):
     if made.abstract.dtype is not node.abstract.dtype:
         made = cast(made, dtype=node.abstract.dtype)
     return reshape(made, shape=node.abstract.shape) if node.attrs["keepdims"] else made
+
+
+def _write_rows(node, x, together):
+    """The two stages of `node`, of the operand x, with so many rows as one, and the rows that are left."""
+    fn, shape, dtype = node.fn, x.abstract.shape, x.abstract.dtype
+    if fn is reduce_sum and dtype.kind == "f" and dtype.itemsize < 4:
+        x = cast(x, dtype=float32)
+    rows, columns = product(shape[:-1]), shape[-1]
+    whole, x = rows // together, reshape(x, shape=(rows, columns))
+
+    def fold(y, *sizes):
+        return fn(reshape(y, shape=sizes), axis=(0,), keepdims=False)
+
+    def part(first, count):
+        return x if count == rows else slice_(x, start=(first, 0), sizes=(count, columns), step=(1, 1))
+    out = fold(fold(part(0, whole * together), whole, together * columns), together, columns)
+    left = rows - whole * together
+    if left:
+        out = _TOGETHER[fn](out, fold(part(whole * together, left), left, columns))
+    if out.abstract.dtype is not node.abstract.dtype:
+        out = cast(out, dtype=node.abstract.dtype)
+    return reshape(out, shape=node.abstract.shape) if node.attrs["keepdims"] else out
 
 
 def _write(node, x, leading, row):

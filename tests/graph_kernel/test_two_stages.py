@@ -12,7 +12,7 @@ from mindlite.mindir.primitive import bind, eval_rule, interpreting
 from mindlite.mindir.scalar import Reduce, walk
 from mindlite.ops.basic import reduce_sum
 from mindlite.ops.evaluate import NumpyInterpreter
-from mindlite.ops.reduction import reduce_max
+from mindlite.ops.reduction import reduce_any, reduce_max
 
 LARGE = current().stages_from
 SHAPES = [(LARGE,), (LARGE + 577,), (700, 500), (2, 3, 40000), (9, 7, 5000)]
@@ -79,6 +79,44 @@ def computed(graph, x):
         for node in graph.nodes:
             values[node] = np.asarray(eval_rule[node.fn](*[values[a] for a in node.args], **node.attrs))
     return values[graph.outputs[0]]
+
+
+COLUMNS = [((50000, 3), (0,)), ((50021, 3), (0,)), ((300, 150, 7), (0, 1)), ((70001, 2), (0,)), ((9001, 16), (0,))]
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape, axis", COLUMNS)
+def test_a_long_reduction_along_few_columns_takes_several_rows_as_one(shape, axis, keepdims):
+    rng = np.random.default_rng(3)
+    for dtype in ("float32", "float64", "bfloat16", "int64", "bool"):
+        x = rng.integers(0 if dtype == "bool" else -9, 2 if dtype == "bool" else 9, shape).astype(dt.dtype(dtype).numpy)
+        for fn, numpys in ((reduce_any, np.any),) if dtype == "bool" else ((reduce_sum, np.sum), (reduce_max, np.max)):
+            function = lambda x, fn=fn: bind(fn, (x,), {"axis": axis, "keepdims": keepdims})      # noqa: E731
+            graph = typed(function, AbstractTensor(dt.dtype(dtype), shape))
+            made = in_two_stages(graph, current())
+            assert any(n.fn is fn and 128 <= n.abstract.size <= 256 for n in made.nodes)
+            want = numpys(x.astype(np.float64 if fn is reduce_sum else x.dtype), axis=axis, keepdims=keepdims).astype(x.dtype)
+            for found in (computed(made, x), jit(function, fullgraph=True)(Tensor(x)).asnumpy()):
+                assert found.dtype == want.dtype and found.shape == want.shape
+                np.testing.assert_array_equal(found, want)
+
+
+def test_nan_and_the_rows_that_are_left_belong_to_their_columns():
+    x = np.zeros((50021, 3), np.float32)
+    x[-1, 1], x[7, 2] = 5.0, np.nan
+    np.testing.assert_array_equal(jit(lambda x: ops.amax(x, 0))(Tensor(x)).asnumpy(), [0.0, 5.0, np.nan])
+    np.testing.assert_array_equal(jit(lambda x: x.sum(0))(Tensor(x)).asnumpy(), [0.0, 5.0, np.nan])
+
+
+def test_no_kernel_walks_down_a_long_column_for_each_item_of_another_fold():
+    x, y = (Tensor(np.random.default_rng(5).standard_normal((50021, 3)).astype(np.float32)) for _ in range(2))
+    made, lowered = kernels(lambda x, y: (x * y).sum(0), x, y)
+    np.testing.assert_allclose(made(x, y).asnumpy(), (x.asnumpy().astype(np.float64) * y.asnumpy()).sum(0), rtol=1e-4)
+    assert len(lowered) >= 2
+    for each in lowered:
+        for expr in walk(o.value for o in each.nest.outputs):
+            assert not isinstance(expr, Reduce) or not any(isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1])
+                                                           for e in walk([expr.fields[2]]))
 
 
 PARTS = current().replace(long_sums=((50, 1000), (900, 400)), least_part=64, stages_from=1 << 12)
