@@ -683,3 +683,19 @@ def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
     for shift in (0, 77):
         turned = kernels.turned(every.reshape(-1, 256, 3), shift, hsv.TABLES)
         assert (turned.reshape(every.shape) == hsv.from_hsv((hue + shift) % 256, saturation, value)).all()
+
+
+def test_bytes_are_blurred_by_opencv_s_whole_numbers():
+    image = (np.arange(30) * 37 % 256).reshape(5, 6).astype(np.uint8)
+    wanted = [[114, 84, 57, 77, 114, 133], [122, 98, 71, 76, 105, 124], [143, 129, 102, 83, 88, 99], [164, 160, 133, 87, 69, 75],
+              [172, 174, 147, 90, 63, 65]]                   # MindSpore's
+    blur = vision.GaussianBlur((3, 5), (0.8, 1.7))
+    assert blur(image).tolist() == blur(image[..., None])[..., 0].tolist() == wanted
+
+
+@pytest.mark.parametrize("operation", [vision.Pad(1, (20, 30, 40)), vision.PadToSize(4, fill_value=(20, 30, 40)),
+                                       vision.RandomCrop(4, 1, fill_value=(20, 30, 40))])
+def test_a_border_of_one_channel_has_the_first_of_three_values(operation):
+    assert operation(np.full((2, 2, 1), 9, np.uint8))[0, 0].tolist() == [20]
+    assert operation(np.full((2, 2, 3), 9, np.uint8))[0, 0].tolist() == [20, 30, 40]
+    assert operation(np.full((2, 2), 9, np.uint8))[0, 0] == 20

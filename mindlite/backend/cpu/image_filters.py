@@ -141,37 +141,36 @@ def _of_hue(f, hue, saturation, value):
 
 @kernel_writer(lambda channels: f"blurred_{channels}")
 def write_blurred(f, channels):
-    """Weights along the rows, then along the columns, in doubles; the border is a mirror. Both halves fit into the image."""
-    f.fastmath = ()
+    """Weights in 1/256 along the rows, then along the columns; the border is a mirror. Both halves fit into the image."""
     stride, tall, wide, across, down = (f.arg(k) for k in (1, 2, 3, 6, 7))
-    image, out, weights, work = (f.array(kind, f.arg(k)) for kind, k in ((uint8, 0), (uint8, 4), (float64, 5), (float64, 8)))
+    image, out, weights, work = (f.array(kind, f.arg(k)) for kind, k in ((uint8, 0), (uint8, 4), (int32, 5), (int32, 8)))
     half, size, below = across // 2, wide * channels, down // 2
     line, total = work, work.at((wide + across) * channels)
     mixed = total.at(size)
     with f.loop(0, tall) as y:
         source, target = image.at(y * stride), mixed.at(y * size)
         with f.loop(0, size) as i:
-            line[half * channels + i] = Value(f, f.builder.uitofp(source[i].ir, F64))
+            line[half * channels + i] = _pixel(f, source, i)
         with f.loop(0, half) as k:
             for channel in range(channels):
                 line[(half - 1 - k) * channels + channel] = line[(half + 1 + k) * channels + channel]
                 line[(half + wide + k) * channels + channel] = line[(half + wide - 2 - k) * channels + channel]
-        _weighted(f, F64, target, size, across, weights, lambda k: line.at(k * channels))
+        _weighted(f, I32, target, size, across, weights, lambda k: line.at(k * channels))
     with f.loop(0, tall) as y:
         def row(k, y=y):
             place = y + k - below
             place = f.select(place < 0, 0 - place, place)
             return mixed.at(f.select(place < tall, place, (tall - 1) * 2 - place) * size)
-        _weighted(f, F64, total, size, down, weights.at(across), row)
+        _weighted(f, I32, total, size, down, weights.at(across), row)
         target = out.at(y * size)
         with f.loop(0, size) as i:
-            target[i] = _as_byte(f, _call(f, "llvm.rint.f64", total[i]))
+            target[i] = Value(f, f.builder.trunc(((total[i] + 32768) >> 16).ir, I8))
 
 
 def _weighted(f, kind, target, size, count, weights, row):
     """target[i] = sum over k of weights[k] * row(k)[i], in the order of k."""
     with f.loop(0, size) as i:
-        target[i] = f.number(kind, 0.0)
+        target[i] = f.number(kind, 0 if kind == I32 else 0.0)
     with f.loop(0, count) as k:
         weight, source = weights[k], row(k)
         with f.loop(0, size) as i:

@@ -31,8 +31,9 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
            "looked_up"   args [image, bytes of a row, width, out uint8, uint8[channels, 256]], [begin, end): rows
            "hue"         args [image, bytes of a row, width, out uint8, shift, int32[255 / i in 1/4096.., 256 / (6 i)..]],
                                [begin, end): rows
-           "blurred"     args [image, bytes of a row, height, width, out uint8, float64[weights of a row.., of a column..], their
-                               numbers, work float64[(wide + row) channels + (1 + height) width channels]], [begin, end) is [0, 1)
+           "blurred"     args [image, bytes of a row, height, width, out uint8, int32[weights of a row.., of a column.. in 1/256],
+                               their numbers, work int32[(wide + row) channels + (1 + height) width channels]], [begin, end) is
+                               [0, 1)
            "resampled"   args [image, elements of a row, its height, width, out, its height, width, int64[width, neighbours],
                                float32[like it], neighbours, the same three for rows, work float32[wide channels + 4 +
                                (1 + tall) width channels + 4]], [begin, end) is [0, 1); facts: image and out are float32

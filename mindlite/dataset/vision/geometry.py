@@ -141,7 +141,7 @@ def pad_array(image: np.ndarray, sides: tuple, value: Any = 0, mode: Border = Bo
     if mode != Border.CONSTANT:
         return np.pad(image, widths, PADDING[mode])          # type: ignore[call-overload]
     out = np.empty((image.shape[0] + top + bottom, image.shape[1] + left + right, *image.shape[2:]), image.dtype)
-    out[...] = value if image.ndim == 3 or np.ndim(value) == 0 else value[0]
+    out[...] = value if np.ndim(value) == 0 or image.ndim == 3 and image.shape[2] > 1 else value[0]
     out[top:top + image.shape[0], left:left + image.shape[1]] = image
     return out
 

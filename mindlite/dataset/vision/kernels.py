@@ -131,10 +131,10 @@ def turned(image: np.ndarray, shift: int, tables: np.ndarray) -> np.ndarray:
 
 
 def blurred(image: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """Weights along the rows, then the columns; their halves are shorter than these. image : see `byte_image`"""
+    """Weights in 1/256 along the rows, then the columns; their halves are shorter than these. image : see `byte_image`"""
     height, width, channels = image.shape
-    out, weights = np.empty(image.shape, np.uint8), np.concatenate([across, down])
-    work = np.empty((width + len(across)) * channels + (1 + height) * width * channels, np.float64)
+    out, weights = np.empty(image.shape, np.uint8), np.concatenate([across, down]).astype(np.int32)
+    work = np.empty((width + len(across)) * channels + (1 + height) * width * channels, np.int32)
     _run(_function("blurred", channels), 1, _address(image), image.strides[0], height, width, _address(out), _address(weights),
          len(across), len(down), _address(work))
     return out

@@ -42,16 +42,29 @@ def gaussian(size: int, sigma: float) -> np.ndarray:
     return weights / weights.sum()
 
 
+def fixed_point(weights: np.ndarray) -> np.ndarray:
+    """Weights in 1/256 that add up to 1, as OpenCV has them for bytes: what rounding leaves goes on to the next one."""
+    whole, left = np.zeros(len(weights), np.int64), 0.0
+    for k in range(len(weights) // 2):
+        wanted = weights[k] * 256 + left
+        whole[k] = whole[-1 - k] = np.rint(wanted)
+        left = wanted - whole[k]
+    whole[len(weights) // 2] = 256 - whole.sum()
+    return whole
+
+
 @image_operation(kernel_size=odd, sigma=optional(sigmas), pil=False)
 def GaussianBlur(image, /, kernel_size, sigma=None):
     """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((width - 1) / 2 - 1) + 0.8 by default"""
     across, down = (gaussian(size, s or 0.3 * ((kernel_size[0] - 1) * 0.5 - 1) + 0.8)
                     for size, s in zip(kernel_size, sigma or (None, None)))
+    if image.dtype == np.uint8:
+        across, down = fixed_point(across), fixed_point(down)
     if kernels.byte_image(image) and len(across) // 2 < image.shape[1] and len(down) // 2 < image.shape[0]:
         return kernels.blurred(image, across, down)
-    found = image.astype(np.float64)
+    found = image.astype(np.int64 if image.dtype == np.uint8 else np.float64)
     for axis, weights in ((1, across), (0, down)):
         half = len(weights) // 2
         padded = np.pad(found, [(half, half) if a == axis else (0, 0) for a in range(found.ndim)], "reflect")
         found = sum(w * np.take(padded, np.arange(found.shape[axis]) + k, axis) for k, w in enumerate(weights))
-    return as_bytes(found, image)
+    return ((found + 32768) >> 16).astype(np.uint8) if image.dtype == np.uint8 else as_bytes(found, image)
