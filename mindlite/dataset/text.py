@@ -324,8 +324,23 @@ def is_cjk(char: str) -> bool:
         (0x2F800, 0x2FA1F)))
 
 
+def case_folded(text: str) -> str:
+    """Unicode's NFKC case folding, which leaves marks of format out."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(char for char in folded if unicodedata.category(char) != "Cf")
+
+
+def _prepared(text: str, lower: bool, form: NormalizeForm) -> str:
+    """The text that BERT's basic tokenizer cuts: in its form, a blank for each control character and mark of format."""
+    if lower:
+        text = "".join(c for c in unicodedata.normalize("NFD", case_folded(text)) if unicodedata.category(c) != "Mn")
+    elif form != NormalizeForm.NONE:
+        text = unicodedata.normalize(cast(Any, form.name), text)
+    return "".join(" " if unicodedata.category(char) in ("Cc", "Cf") else char for char in text)
+
+
 def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused: bool) -> Iterator[tuple[str, int]]:
-    """(piece, byte where it begins in the text) as BERT's basic tokenizer cuts it."""
+    """(piece, byte where it begins in the prepared text) as BERT's basic tokenizer cuts it."""
     byte = 0
     for part in re.split(f"({_UNUSED})", text) if unused else [text]:
         if unused and re.fullmatch(_UNUSED, part):
@@ -333,15 +348,7 @@ def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused
             byte += len(part.encode())
             continue
         piece, begin = "", byte
-        for char in part:
-            size = len(char.encode())
-            if unicodedata.category(char) == "Cc" and not char.isspace():
-                byte += size
-                continue
-            if lower:
-                made = "".join(c for c in unicodedata.normalize("NFD", char.casefold()) if unicodedata.category(c) != "Mn")
-            else:
-                made = char if form == NormalizeForm.NONE else unicodedata.normalize(cast(Any, form.name), char)
+        for char in _prepared(part, lower, form):
             separate = char.isspace() or is_cjk(char) or is_punctuation(char)
             joins = keep and char.isspace() and piece.isspace()
             if piece and (separate or piece.isspace()) and not joins:
@@ -349,11 +356,11 @@ def basic_pieces(text: str, lower: bool, keep: bool, form: NormalizeForm, unused
                 piece = ""
             if not piece:
                 begin = byte
-            byte += size
+            byte += len(char.encode())
             if separate and not char.isspace():
-                yield made, begin
+                yield char, begin
             elif not char.isspace() or keep:
-                piece += made
+                piece += char
         if piece:
             yield piece, begin
 
@@ -368,7 +375,8 @@ def BasicTokenizer(data, /, lower_case=False, keep_whitespace=False, normalizati
                    preserve_unused_token=True, with_offsets=False):
     """Words, signs of punctuation and Chinese characters (Devlin et al. 2019, BERT's basic tokenizer).
 
-    lower_case : case folded, accents removed;  preserve_unused_token : [CLS], [SEP], [UNK], [PAD], [MASK], [unused1] stay whole
+    lower_case : case folded, accents removed: offsets count in what that leaves
+    preserve_unused_token : [CLS], [SEP], [UNK], [PAD], [MASK], [unused1] stay whole
     """
     text = one_text(data, "BasicTokenizer")
     return tokens_of(basic_pieces(text, lower_case, keep_whitespace, normalization_form, preserve_unused_token), with_offsets)
@@ -519,7 +527,7 @@ def Ngram(data, /, n, left_pad=("", 0), right_pad=("", 0), separator=" "):
 @operation()
 def CaseFold(data, /):
     """Text without case and width: Unicode's NFKC case folding."""
-    return _each(data, lambda text: unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()), "CaseFold")
+    return _each(data, case_folded, "CaseFold")
 
 
 def _each(data: Any, function: Callable[[str], str], name: str) -> np.ndarray:

@@ -235,3 +235,14 @@ def test_the_arguments_of_a_vocabulary_are_checked_before_rows_are_read(argument
         raise AssertionError("rows are read")
     with pytest.raises(error, match=why):
         text.Vocab.from_dataset(ds.GeneratorDataset(never, ["t"]), **arguments)
+
+
+@pytest.mark.parametrize("settings, sentence, wanted", [
+    ({"lower_case": True}, "會時，直", [["會", "時", ",", "直"], [0, 3, 6, 7], [3, 6, 7, 10]]),
+    ({"normalization_form": text.NormalizeForm.NFKD}, "\uff28\uff12，a", [["H2", ",", "a"], [0, 2, 3], [2, 3, 4]]),
+    ({}, "a\u200bb\tc\x01d", [["a", "b", "c", "d"], [0, 2, 4, 6], [1, 3, 5, 7]]),
+    ({"lower_case": True}, "a\u200bB\tc", [["ab", "c"], [0, 3], [2, 4]]),
+])
+def test_offsets_count_in_the_text_that_is_cut(settings, sentence, wanted):
+    found = text.BasicTokenizer(with_offsets=True, **settings)(np.array(sentence))
+    assert [part.tolist() for part in found] == wanted       # MindSpore's
