@@ -211,6 +211,8 @@ def _spaced(name, start, end, steps, dtype):
     steps = as_size(name, steps)
     require(">=", steps, 1, lambda: ValueRangeError(f"{name}: {steps} steps"))
     for bound in (start, end):
+        if not is_array(bound) and not is_scalar(bound):
+            raise ArgumentError(f"{name}: start and end are numbers, not {type(bound).__name__}", note=repr(bound)[:80])
         if is_array(bound) and tuple(bound.shape) != ():
             raise ShapeError(f"{name}: start and end are numbers or tensors without axes", note=f"{list(bound.shape)}")
     made = dt.dtype(dtype) if dtype is not None else dt.float32

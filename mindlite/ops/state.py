@@ -140,8 +140,10 @@ def _added(name, variable, value):
     """The operand of variable += value: a number, or a tensor of the variable's shape, as nothing is repeated in place."""
     if not is_array(variable):
         raise ArgumentError(f"{name}: the variable is a Parameter or Tensor, not {type(variable).__name__}")
-    value = value if is_scalar(value) else as_operand(value)
-    if not is_scalar(value):
+    if is_scalar(value):
+        return value
+    value = as_operand(value)
+    if tuple(value.shape) != tuple(variable.shape):
         _check_assign(variable, value, name)
     return value
 

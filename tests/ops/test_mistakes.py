@@ -96,6 +96,7 @@ REFUSED = {
     "mint.add": (lambda x: mint.add(x, None), ArgumentError, "not NoneType"),
     "mint.sub": (lambda x: mint.sub(x, "a"), ArgumentError, "not str"),
     "diff": (lambda x: ops.diff(x, n=None), ArgumentError, "not NoneType"),
+    "linspace": (lambda x: ops.linspace(None, 2.0, 3), ArgumentError, "start and end are numbers, not NoneType"),
     "gather": (lambda x: mint.gather(x, 0, Tensor([[5]])), IndexRangeError, "index 5 is outside"),
     "scatter_add": (lambda x: mint.scatter_add(x, 0, Tensor([[5]]), x[:1, :1]), IndexRangeError, "index 5 is outside"),
     "index_add outside": (lambda x: ops.index_add(x, Tensor([5]), x[:1]), IndexRangeError, "index 5 is outside"),
