@@ -454,13 +454,13 @@ def test_bytes_and_names_of_any_characters_are_saved(tmp_path):
 @pytest.mark.parametrize("words, order", [
     ({"shuffle": False}, [0, 10, 20, 30, 40, 50]), ({}, [50, 20, 30, 0, 10, 40]), ({"num_samples": 2, "shuffle": False}, [0, 10]),
     ({"num_shards": 2, "shard_id": 1, "shuffle": False}, [10, 30, 50]), ({"sampler": ds.SubsetSampler([5, 3])}, [50, 30])])
-def test_a_row_is_taken_by_its_number_in_the_order_of_the_first_pass(tmp_path, words, order):
+def test_a_row_is_taken_by_its_number_in_the_order_of_the_first_pass(tmp_path, monkeypatch, words, order):
     path = str(tmp_path / "x.mindrecord")
     writer = mr.FileWriter(path)
     writer.add_schema({"x": {"type": "int32"}, "s": {"type": "string"}})
     writer.write_raw_data([{"x": 10 * k, "s": str(k)} for k in range(6)])
     writer.commit()
-    ds.config.set_seed(3)
+    monkeypatch.setattr(ds.config.settings, "seed", 3)
     dataset = ds.MindDataset(path, ["x", "s"], **words)
     assert [dataset[k][0].tolist() for k in range(len(order))] == order and dataset[0][1] == str(order[0] // 10)
     with pytest.raises(RuntimeError, match=rf"interval of \[0, {len(order) - 1}\], but got 6"):
