@@ -278,7 +278,6 @@ def folder_of_images(path):
 
 
 def images_of(path, *operations, **words):
-    ds.config.set_seed(3)
     rows = ds.ImageFolderDataset(path).map([ds.vision.RandomCropDecodeResize(16), *operations], "image", **words)
     return rows.map(ds.vision.RandomHorizontalFlip(), "image").filter(lambda label: label < 2, "label").batch(4)
 
@@ -290,6 +289,7 @@ def read(iterator):
 @pytest.mark.parametrize("mode", list(ds.ErrorSamplesMode))
 def test_workers_go_on_with_the_same_rows_where_built_in_operations_cost_time(tmp_path, monkeypatch, mode):
     path = folder_of_images(tmp_path)
+    monkeypatch.setattr(ds.config.settings, "seed", 3)
     monkeypatch.setattr(ds.config.settings, "error_samples_mode", mode)
     monkeypatch.setattr(ds.config.settings, "num_parallel_workers", 2)
     wanted = read(images_of(path).create_tuple_iterator(num_epochs=1, output_numpy=True))
