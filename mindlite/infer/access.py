@@ -195,13 +195,14 @@ def computed_attribute(ev: Evaluating, value: Value, name: str) -> tuple[Value] 
         if isinstance(getattr(type(getter), "__get__", None), types.FunctionType):
             guard_class(ev, value, name, getter)
             return call_special(ev, getter, "__get__", value, type(value))
-    if not is_object_of_python(value) or not has_own_state(ev, value):
+    unseen = name == "__dict__" or is_users(type(value).__getattribute__)
+    if not (unseen or getter is None and is_users(getattr(type(value), "__getattr__", None))) \
+            or not is_object_of_python(value) or not has_own_state(ev, value):
         return None
-    if name == "__dict__" or is_users(type(value).__getattribute__):
+    if unseen:
         raise Refusal(f"{name!r} of a {type(value).__name__} of which attributes are assigned inside",
                       [ev.objects.mark_of(value)] if ev.made_here(value) else (), ev.tracer.origin.location)
-    missing = getter is None and inspect.getattr_static(value, name, MISSING) is MISSING
-    return call_special(ev, value, "__getattr__", name) if missing else None
+    return call_special(ev, value, "__getattr__", name) if inspect.getattr_static(value, name, MISSING) is MISSING else None
 
 
 def assigned_attribute(ev: Evaluating, value: Value, name: str, found: Value) -> Value:

@@ -20,7 +20,7 @@ import numpy as np
 from ..common.errors import Refusal
 from .evaluating import Evaluating
 from .kinds import walk
-from .outside import CONTAINERS, HEAP_TYPE, VIEWS, from_library, guard_contents, method_of_class
+from .outside import CONTAINERS, HEAP_TYPE, UNCHANGING, VIEWS, from_library, guard_contents, method_of_class
 from .values import Place, Value
 
 # the special methods that a function of Python's may call; those that are not here may call any, and read attributes
@@ -75,14 +75,20 @@ def require_seen(ev: Evaluating, fn: Any, values: Iterable[Value]) -> None:
     """
     if ev.concrete or isinstance(fn, type) and fn.__flags__ & HEAP_TYPE:         # a tuple with names keeps what it is given
         return
-    inside = walk(values) if fn in INTO_ITEMS or fn not in CALLED else (
-        part for value in values for part in ((value.start, value.stop, value.step) if isinstance(value, slice) else (value,)))
+    names = CALLED.get(fn)
+    looked_at = [value for value in values if type(value) not in UNCHANGING] if names != () else ()
+    if not looked_at:
+        return
+    inside = walk(looked_at) if names is None or fn in INTO_ITEMS else (
+        part for value in looked_at for part in ((value.start, value.stop, value.step) if isinstance(value, slice) else (value,)))
     for value in inside:
+        if type(value) in UNCHANGING:
+            continue
         if isinstance(value, VIEWS) or isinstance(value, CONTAINERS) and type(value) not in COPIED:
             if not ev.made_here(value) and not guard_contents(ev, value):
                 raise Refusal(f"Python would look into a {type(value).__name__}, whose content may change", (),
                               ev.tracer.origin.location)
-        if is_object_of_python(value) and _is_needed(ev, value, CALLED.get(fn)):
+        if is_object_of_python(value) and _is_needed(ev, value, names):
             raise Refusal(f"Python would call special methods of {type(value).__name__}, or read its attributes, unseen",
                           [ev.objects.mark_of(value)] if ev.made_here(value) else (), ev.tracer.origin.location)
 
