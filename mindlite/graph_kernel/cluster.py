@@ -172,7 +172,8 @@ class _Clusterer:
                 return None
         key = self.target, node.fn, attributes_key(node, self.keys), node.abstract.dtype, tuple(kinds)
         size = nominal(node.abstract.size)
-        if key not in _of_elements:
+        known = _of_elements.get(key)
+        if known is None:
             reason, cost = self.not_one_kernel([node])
             if reason is not None or size == 0:
                 return reason, cost
@@ -181,7 +182,7 @@ class _Clusterer:
             _of_elements[key] = cost // size
             return reason, cost
         self.trial_nest = None
-        return None, _of_elements[key] * size
+        return None, known * size
 
     def why_not(self, node):
         """The reason why `node` is not for a generated kernel, None if it is."""
@@ -345,11 +346,13 @@ class _Clusterer:
         if operands + results > self.target.kernel_operands:
             return f"more than {self.target.kernel_operands} operands", 0
         key = self.target, key
-        if key not in _verdicts:
+        verdict = _verdicts.get(key)                         # other threads forget what is remembered
+        if verdict is None:
             if len(_verdicts) > REMEMBERED:
                 _verdicts.clear()
-            *_verdicts[key], self.trial_nest = _judge(self.fuse(members)[0], self.target)
-        return _verdicts[key]
+            *verdict, self.trial_nest = _judge(self.fuse(members)[0], self.target)
+            _verdicts[key] = verdict
+        return verdict
 
     def signature(self, members):
         """(what two sets of members share if they make the same kernel, how many operands and results it has)."""

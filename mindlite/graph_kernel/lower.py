@@ -98,13 +98,14 @@ def _write(graph, in_place, target):
     """(_Written, function that gives the LoopNest)."""
     of = signature(graph)
     key = of, in_place, config.lowering, target
-    if key in _written:
-        return _written[key], lambda: schedule(build(graph, in_place, target))
+    known = _written.get(key)                                # other threads forget what is remembered
+    if known is not None:
+        return known, lambda: schedule(build(graph, in_place, target))
     nest = (None if in_place else take_nest(of, target)) or schedule(build(graph, in_place, target))
     if len(_written) >= REMEMBERED:
         _written.clear()
-    _written[key] = _Written(target.write(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)
-    return _written[key], lambda: nest
+    made = _written[key] = _Written(target.write(nest), tuple(nest.sizes.values()), nest.extent, nest.cost)
+    return made, lambda: nest
 
 
 def fusable(graph, target=None):
