@@ -19,7 +19,7 @@ import threading
 import time
 
 from ..common.config import config
-from ..common.errors import InternalError
+from ..common.errors import InternalError, MindliteError, fault
 from ..compile.kept_graphs import NotKept, may_hold, only_kept
 
 SWITCH_INTERVAL = 5e-4                           # seconds for which Python code of one thread runs while both want to
@@ -90,11 +90,14 @@ class Order:
         self._make, self.is_ready = None, True
 
     def result(self):
-        """What was made. raises : what making it raised; InternalError before it is ready"""
+        """What was made. raises : what making it raised, a fault as an InternalError; InternalError before it is ready"""
         if not self.is_ready:
             raise InternalError("the result of a compilation is asked for before it is there")
-        if self._error is not None:
-            raise self._error
+        error = self._error
+        if isinstance(error, Exception) and not isinstance(error, (MindliteError, MemoryError)):
+            raise fault(error, "compile") from error
+        if error is not None:
+            raise error
         return self._made
 
 

@@ -262,6 +262,26 @@ def test_an_order_that_fails_raises_where_its_result_is_asked_for(in_the_thread)
         order.result()
 
 
+def test_a_fault_of_what_is_made_beside_the_run_is_an_internal_error_whenever_it_is_asked_for():
+    def make():
+        raise KeyError("planted")
+    order = beside.compile_beside(make, 1)
+    beside.compiler.wait()
+    for _ in range(2):
+        with pytest.raises(InternalError, match="planted") as caught:
+            order.result()
+        assert caught.value.stage == "compile" and caught.value.location.file == __file__
+        assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(MindliteError, match="of the user's"):
+        refused = beside.compile_beside(_refuse, 1)
+        beside.compiler.wait()
+        refused.result()
+
+
+def _refuse():
+    raise MindliteError("of the user's")
+
+
 def test_a_result_before_it_is_there_is_a_fault(in_the_thread):
     held = threading.Event()
     order = beside.compile_beside(lambda: held.wait(60), 1)
