@@ -33,7 +33,8 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 def checked(init: Callable[..., None]) -> Callable[..., None]:
     """A constructor that looks at those of its arguments whose annotation is just bool, int, float or str.
 
-    raises (the constructor) : ArgumentError for another type; None is taken where it is the default
+    raises (the constructor) : ArgumentError for another type, or arguments that it does not have; None is taken where it is
+                               the default
     """
     count, places = init.__code__.co_argcount, init.__code__.co_varnames
     names, defaults = places[1:count], {**dict(zip(places[:count][::-1], (init.__defaults__ or ())[::-1])),
@@ -47,5 +48,10 @@ def checked(init: Callable[..., None]) -> Callable[..., None]:
         for name, value in (*zip(names, args), *settings.items()):
             if name in kinds and not kinds[name][1](value) and not (value is None and defaults.get(name, 0) is None):
                 raise ArgumentError(f"{type(self).__name__}: {name} is {kinds[name][0]}, not {type(value).__name__}")
-        init(self, *args, **settings)
+        try:
+            init(self, *args, **settings)
+        except TypeError as error:
+            if getattr(error.__traceback__, "tb_next", None) is not None:
+                raise
+            raise ArgumentError(str(error)) from None        # the call itself: at the user's line, not at this one
     return construct
