@@ -79,13 +79,17 @@ def normal_axes(name, axis, ndim):
         if isinstance(axis, AnfNode):
             raise Refusal(f"{name}: the axes are known at run time only")
         axis = axis.tolist()
-    axes = tuple(axis) if isinstance(axis, (tuple, list, range)) else (axis,)
-    if axis is None or not axes:
+    if axis is None:
         return tuple(range(ndim))
-    axes = tuple(sorted(normal_axis(name, a, ndim) for a in axes))
+    if not isinstance(axis, (tuple, list, range)):
+        only = normal_axis(name, axis, ndim)
+        return (only,) if ndim else ()                       # axis 0 of a tensor without axes, as NumPy allows it
+    if not axis:
+        return tuple(range(ndim))
+    axes = tuple(sorted(normal_axis(name, a, ndim) for a in axis))
     if len(set(axes)) != len(axes):
         raise ValueRangeError(f"{name}: an axis is named twice in {axis}")
-    return axes if ndim else ()                              # axis 0 of a tensor without axes, as NumPy allows it
+    return axes if ndim else ()
 
 
 def as_size(name, value, least=0):
