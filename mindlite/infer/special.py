@@ -20,7 +20,7 @@ import numpy as np
 from ..common.errors import Refusal
 from .evaluating import Evaluating
 from .kinds import walk
-from .outside import CONTAINERS, HEAP_TYPE, UNCHANGING, VIEWS, from_library, guard_contents, method_of_class
+from .outside import CONTAINERS, HEAP_TYPE, UNCHANGING, VIEWS, from_library, guard_contents, is_users, method_of_class
 from .values import Place, Value
 
 # the special methods that a function of Python's may call; those that are not here may call any, and read attributes
@@ -105,7 +105,7 @@ def _is_needed(ev: Evaluating, value: Value, names: tuple[str, ...] | None) -> b
     cls: Any = type(value)
     code = [found for found in (getattr(cls, name, None) for name in _specials_of(cls) if names is None or name in names)
             if isinstance(found, types.FunctionType)]
-    if any(not from_library(found) and not found.__code__.co_filename.startswith("<") for found in code):
+    if any(is_users(found) and not found.__code__.co_filename.startswith("<") for found in code):
         return True
     if has_own_state(ev, value):
         return names is None or bool(code)

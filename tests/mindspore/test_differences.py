@@ -54,6 +54,23 @@ def refused(error, call, *words):
 
 # -- numbers
 
+@difference("loss = net(x), then grad(net, weights)(x, sens) of the same x")
+def two_passes():
+    class Step(nn.Cell):
+        def __init__(self, network):
+            super().__init__()
+            self.network, self.weights = network.set_grad(), ms.ParameterTuple(network.trainable_params())
+            self.grad = ops.GradOperation(get_by_list=True, sens_param=True)
+
+        def construct(self, x):
+            loss = self.network(x)
+            return loss, self.grad(self.network, self.weights)(x, ops.ones_like(loss))
+    for mode in (lambda step: step, lambda step: ml.jit(step, fullgraph=True)):
+        network = nn.BatchNorm1d(1)
+        mode(Step(network).set_train())(Tensor([[1.0], [3.0]]))
+        close(network.moving_mean, [0.1 * 2 + 0.9 * 0.1 * 2])
+
+
 @difference("ops.Median(global_median=True)")
 def place_of_the_median():
     value, place = ops.Median(global_median=True)(Tensor([[1, 7, 6], [5, 1, 3], [9, 17, 1]]))
