@@ -84,7 +84,10 @@ def _is_known(members: Sequence) -> bool:
     folded: set = set()
     for node in members:
         plain = node.fn is not tuple_getitem and isinstance(node.abstract, AbstractTensor)
-        if not plain or not all(isinstance(size, int) for size in node.abstract.shape) or kind_of(node) is None:
+        if not plain or kind_of(node) is None:
+            return False
+        sizes = node.args[0].abstract.shape if kind_of(node) is FOLD else node.abstract.shape
+        if not all(isinstance(size, int) for size in sizes):
             return False
         below = not folded.isdisjoint(map(id, node.args))
         if below and kind_of(node) is MOVE:
