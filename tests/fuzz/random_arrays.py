@@ -223,7 +223,9 @@ def is_float(value):
 
 def is_tame(value):
     """True for a Tensor of finite numbers, not too many and not too large."""
-    if not isinstance(value, Tensor) or value.size > LARGEST or value.dtype in (ms.complex64, ms.complex128):
+    if not isinstance(value, Tensor) or not hasattr(value, "size"):          # x.of_elements(1) is no Tensor of anything
+        return False
+    if value.size > LARGEST or value.dtype in (ms.complex64, ms.complex128):
         return False
     array = as64(value)
     return bool(np.isfinite(array).all()) and np.abs(array).max(initial=0) < 1e4
