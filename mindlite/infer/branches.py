@@ -97,8 +97,6 @@ def truth(ev: Any, value: Any) -> Any:
     if not isinstance(value, AnfNode):
         made = call_special(ev, value, "__bool__")
         if made is not None:
-            if not isinstance(made[0], (bool, AnfNode)):
-                raise raises(ev, TypeError(f"__bool__ should return bool, returned {type(made[0]).__name__}"))
             return truth(ev, made[0])
         made = None if hasattr(type(value), "__bool__") else call_special(ev, value, "__len__")
         if made is not None:

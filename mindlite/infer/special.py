@@ -17,11 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from ..common.dim import Dim
 from ..common.errors import Refusal
+from ..mindir.graph import AnfNode
 from .evaluating import Evaluating
 from .kinds import walk
 from .outside import CONTAINERS, HEAP_TYPE, UNCHANGING, VIEWS, from_library, guard_contents, is_users, method_of_class
-from .values import Place, Value
+from .state import Raises
+from .values import Formatted, Place, Value
 
 # the special methods that a function of Python's may call; those that are not here may call any, and read attributes
 CALLED: dict[Any, tuple[str, ...]] = {
@@ -43,17 +46,32 @@ CALLED.update({operator.and_: ("__and__", "__rand__"), operator.or_: ("__or__", 
 INTO_ITEMS = {str, repr, operator.eq, operator.ne, operator.lt, operator.gt, operator.le, operator.ge, operator.contains,
               dict.fromkeys}
 COPIED = (list, dict, set, bytearray, np.ndarray)            # of which Python is given copies, or what is guarded before
+# what Python takes from a special method, and what it says of anything else
+GIVEN = {"__int__": (int, "__int__ returned non-int (type {})"), "__index__": (int, "__index__ returned non-int (type {})"),
+         "__float__": (float, "{1}.__float__ returned non-float (type {0})"),
+         "__str__": (str, "__str__ returned non-string (type {})"), "__repr__": (str, "__repr__ returned non-string (type {})"),
+         "__format__": (str, "__format__ must return a str, not {}"),
+         "__bool__": (bool, "__bool__ should return bool, returned {}")}
 LIFE = {"__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__", "__post_init__", "__enter__",
         "__exit__", "__call__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__subclasshook__", "__class__",
         "__instancecheck__", "__subclasscheck__"}
 
 
 def call_special(ev: Evaluating, value: Value, name: str, *args: Value) -> tuple[Value] | None:
-    """(what the special method of a user's class gives,); None where the class has none that is Python code."""
+    """(what the special method of a user's class gives,); None where the class has none that is Python code.
+
+    raises : Raises with Python's TypeError for a result of another class than Python takes
+    """
     if ev.concrete or not is_object_of_python(value):
         return None
     method = method_of_class(ev, value, name)
-    return None if method is None else (ev.call(method, (value, *args), {}),)
+    if method is None:
+        return None
+    made = ev.call(method, (value, *args), {})
+    wanted, text = GIVEN.get(name, (object, ""))
+    if not isinstance(made, (wanted, AnfNode, Dim, Formatted)):
+        raise Raises(ev.make_object(TypeError(text.format(type(made).__name__, type(value).__name__))), ev.tracer.origin)
+    return made,
 
 
 def text_of_object(ev: Evaluating, value: Value, conversion: str, spec: str | None = None) -> tuple[Value] | None:

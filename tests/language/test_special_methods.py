@@ -238,6 +238,22 @@ def test_a_truth_that_is_no_bool_is_an_error():
             function(Tensor([1.0]))
 
 
+class Wrong:
+    """Special methods that give what Python does not take."""
+    __int__ = __index__ = __float__ = lambda self: "3"                       # noqa: E731
+    __str__ = __repr__ = lambda self: 5                                      # noqa: E731
+    __format__ = lambda self, spec: 5                                        # noqa: E731
+
+
+@pytest.mark.parametrize("ask", (int, float, str, repr, lambda a: f"{a}", lambda a: f"{a!r}", lambda a: list(range(a))),
+                         ids=("int", "float", "str", "repr", "format", "conversion", "index"))
+def test_what_special_methods_give_is_of_the_class_that_python_takes(ask):
+    def asked(x):
+        return ask(Wrong())
+    wanted = outcome(lambda: asked(Tensor([1.0])))
+    assert wanted[0] == "TypeError" and outcome(lambda: ms.jit(asked, fullgraph=True)(Tensor([1.0]))) == wanted
+
+
 class Slots:
     """A class without a __dict__."""
     __slots__ = ("a", "b")
