@@ -158,12 +158,14 @@ class Refusal(GraphSyntaxError):
                  effects, and of exceptions that are known when the function is compiled
     awaits     : the key of the call that has to run once, so that it is known what it gives; or None
     cause      : the error or exception that Python, too, will raise if it gets there; or None
+    acts       : True where something that is seen outside comes before the cause
     """
 
     def __init__(self, message: str, statements: Any = (), location: Location | None = None, *,
-                 certain: bool = True, awaits: tuple | None = None, cause: Any = None, **fields: Any) -> None:
+                 certain: bool = True, awaits: tuple | None = None, cause: Any = None, acts: bool = False,
+                 **fields: Any) -> None:
         super().__init__(message, location=location, **fields)
-        self.statements, self.certain, self.awaits, self.cause = statements, certain, awaits, cause
+        self.statements, self.certain, self.awaits, self.cause, self.acts = statements, certain, awaits, cause, acts
 
     @classmethod
     def uncertain(cls, error: MindliteError) -> Refusal:

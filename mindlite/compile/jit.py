@@ -78,6 +78,12 @@ def _alike(a: BaseException, b: BaseException) -> bool:
     return type(a) is type(b) and repr(a.args) == repr(b.args)
 
 
+def told(refusal: Refusal) -> Exception:
+    """The exception for a caller who wants a graph and nothing else."""
+    error = refusal.error()
+    return error if isinstance(error, MindliteError) else Passed(error)
+
+
 class _Quick(threading.local):
     """The fast paths of a thread.
 
@@ -162,7 +168,7 @@ class JitFunction:
 
     def run(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call, the general way."""
-        variant, leaves, signature = self.select(args, kwargs)
+        variant, leaves, signature = self.choose(args, kwargs)
         if variant is None:
             return self.run_refused(signature, args, kwargs)
         if meets_hooks(variant.plan, leaves):
@@ -186,10 +192,14 @@ class JitFunction:
         Python, and what those gave stands in the log. Python makes the call where it is to say what happens, or so that what
         comes before an exception happens before it is raised.
 
-        why    : a Trap, the exception with which a run ended, or an error or fault of the call
+        why    : a Trap, a Refusal, the exception with which a run ended, or an error or fault of the call
         log    : of a run that may have called Python
-        raises : why; Passed with what Python raises
+        raises : why, or what it stands for; Passed with what Python raises
         """
+        if isinstance(why, Refusal):                         # of a function that is to be a graph
+            if why.acts:
+                self.python(args, kwargs)
+            raise told(why) from None
         if isinstance(why, Trap):
             before = self.fallbacks.changes
             self.learn_from(why)
@@ -328,7 +338,17 @@ class JitFunction:
             call.variant.end_plan(call.short)
 
     def select(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Variant | None, Leaves, Signature]:
-        """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python."""
+        """See `choose`, for who makes no call. raises : what Python will raise, too, or GraphSyntaxError, with fullgraph=True"""
+        try:
+            return self.choose(args, kwargs)
+        except Refusal as refusal:
+            raise told(refusal) from None
+
+    def choose(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Variant | None, Leaves, Signature]:
+        """(the variant for a call, its run-time arguments, its signature); no variant where it must run in Python.
+
+        raises : Refusal with fullgraph=True
+        """
         signature, leaves = signature_of_call(args, kwargs, self.trees)
         variant = self.exact.get(signature)
         if variant is None or not guards_hold(variant.plan.guards) or not held_as_it_was(variant.plan):
@@ -338,7 +358,7 @@ class JitFunction:
                     trees = self.trees
                     variant = self.compile_or_leave(signature, args, kwargs)
                     if variant is None and self.trees != trees:      # arguments are trees, or are none, from now on
-                        return self.select(args, kwargs)
+                        return self.choose(args, kwargs)
                     if variant is None:
                         return None, leaves, signature
                 self.exact.put(signature, variant, MAX_REMEMBERED)
@@ -370,8 +390,7 @@ class JitFunction:
                     return None
                 refusal = Refusal(f"a run does not show what a call gives: {refusal.message}", None)
             if self.fullgraph:
-                error = refusal.error()
-                raise (error if isinstance(error, MindliteError) else Passed(error)) from None
+                raise refusal
             self.leave(signature, refusal)
         return None
 

@@ -70,7 +70,7 @@ class Call:
 class Log:
     """What the calls of a run gave, and what they did to variables.
 
-    given   : {key: the Calls, in order};    last: the latest of all
+    given   : {a construct, with the calls that lead to it: (name, Call) of its calls, in order};    last: the latest of all
     undo    : functions that undo what the run did to variables, in order
     outside : the tapes around the run on which it is not recorded
     passed  : {id: what compiled code gave a call};    met: the values of the run that begins again, where a call has tapes
@@ -79,7 +79,7 @@ class Log:
     """
 
     def __init__(self, outside: Sequence[Any] = ()) -> None:
-        self.given: dict[tuple, deque[Call]] = {}
+        self.given: dict[tuple, deque[tuple[str | None, Call]]] = {}
         self.last: Any = None                            # a Call
         self.undo: list[Callable[[], Any]] = []
         self.outside, self.handed = outside, Handed()
@@ -88,22 +88,25 @@ class Log:
         self.lent: Sequence[tuple[Tensor, np.ndarray]] = ()
         self.again: list[Tensor] = []
 
-    def add(self, key: tuple, call: Call) -> None:
+    def add(self, construct: tuple, name: str | None, call: Call) -> None:
         """A call was made."""
-        self.given.setdefault(key, deque()).append(call)
+        self.given.setdefault(construct, deque()).append((name, call))
         self.last = call
 
-    def take(self, key: tuple, operands: Callable[[], Any]) -> list:
-        """[the next value of these calls], or [] where they have to be made. operands: () -> what the new run gives it"""
-        calls = self.given.get(key)
-        if not calls:
+    def take(self, construct: tuple, name: str | None, operands: Callable[[], Any]) -> list:
+        """[the value of the next call of this construct], or [] where it was another or none, and has to be made.
+
+        name: of the call (None: the construct itself);   operands: () -> what the new run gives it
+        """
+        calls = self.given.get(construct)
+        if not calls or calls[0][0] != name:
             return []
-        call = calls.popleft()
+        call = calls.popleft()[1]
         for depth, recording in enumerate(call.tapes):
             recording.enter(depth, call, [operands(), *[place.read() for place in call.places]], self)
         for function in call.redo:
             function()
-        if any(each.changed for each in (call, *[c for rest in self.given.values() for c in rest])):
+        if any(each.changed for each in (call, *[c for rest in self.given.values() for _, c in rest])):
             self.change_again(call, tensors_in(operands()))
         return [call.value]
 
@@ -121,7 +124,7 @@ class Log:
         for function in reversed(self.undo):
             function()
         self.undo = []
-        calls = [call for each in self.given.values() for call in each]
+        calls = [call for each in self.given.values() for _, call in each]
         if any(call.tapes for call in calls):
             self.passed, self.met = {id(value): value for call in calls for value in call.operands}, []
 

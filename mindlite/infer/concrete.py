@@ -34,7 +34,7 @@ from .builtins import BUILTINS
 from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
 from .evaluating import Evaluating
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
-from .fallback import call_key, read_cell
+from .fallback import call_key, construct_key, read_cell
 from .kinds import leaves
 from .outside import from_library, is_users, own_method
 from .program import by_python, own_exceptions
@@ -159,7 +159,7 @@ class Recorder(Evaluator):
     def taken(self, key: Any, operands: Callable[..., Any]) -> list:
         """The recorded result of a call, for a run that begins again, or []; a recorded
         exception is raised again. operands: () -> the call's operands"""
-        given = self.log.take(key, operands)
+        given = self.log.take(construct_key(self), key[2], operands)
         if given and isinstance(given[0], Raised):
             raise Raises(given[0].error, self.tracer.origin)
         return given

@@ -75,6 +75,11 @@ def call_key(ev: Evaluating, name: str | None = None) -> tuple:
     return spot(location), ev.fallback.construct, name, tuple([graph.origin.location for (graph, _), _ in ev.calls.active])
 
 
+def construct_key(ev: Evaluating) -> tuple:
+    """The identity of a construct: its location, its name, and the places of the calls that lead to it."""
+    return spot(ev.tracer.origin.location), ev.fallback.construct, tuple([spot(frame.called_at) for frame in ev.calls.frames])
+
+
 def call_unknown(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any], reason: str, returns: Any = None,
                  keeps: bool = True, copies: bool = False, cure: str = "library") -> Value:
     """Call fn at run time, between native code.
@@ -121,7 +126,7 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
     site, attempted = Site(location, reason, cure), bool(ev.attempts.around)
     ev.fallback.sites.append(site)
     places, later = tuple([place for place, _ in variables]), watch(ev) if sees else {}
-    namespace, unrecorded = namespace_of(ev.calls.frames), ev.tracer.unrecorded
+    namespace, unrecorded, construct = namespace_of(ev.calls.frames), ev.tracer.unrecorded, construct_key(ev)
 
     def run(*values):
         with Stage("run", lambda: location):
@@ -145,7 +150,7 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
             given = call_at(location, namespace, fn_now, args_now, dict(kwargs_now))
         except Exception as error:
             in_place = tuple(changed_in_place(log, lent))
-            log.add(key, Call(Raised(error), again(outside), values, places, changed=in_place))
+            log.add(construct, key[2], Call(Raised(error), again(outside), values, places, changed=in_place))
             if in_place:
                 raise Trap(key, (), location, in_place=True) from error
             if not attempted or current_log() is None:
@@ -159,7 +164,7 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
         wrong = changed(later) if sees else []
         log.undo += [restorer(*guard) for guard in wrong]
         in_place = tuple(changed_in_place(log, lent)) if keeps else ()
-        log.add(key, Call(given, again([*outside, *wrong]), values, places, changed=in_place))
+        log.add(construct, key[2], Call(given, again([*outside, *wrong]), values, places, changed=in_place))
         if in_place:
             raise Trap(key, [given], location, in_place=True)
         if wrong:

@@ -121,7 +121,7 @@ MAX_MARKS = 64                   # of one function: beyond, it is Python's as a 
 MAX_AROUND = 8                   # statements around a place that are tried, the innermost first
 
 
-def refused(ev: Evaluator, error: Exception) -> Refusal | None:
+def refused(ev: Evaluator, error: Exception) -> Any:
     """The Refusal by which inference ends; None for an error that the user is to see, and for a fault."""
     if isinstance(error, Raises) and isinstance(error.exception, Trap):
         error = NeedsRecord(*ev.fallback.needed)
@@ -224,12 +224,14 @@ def execute_function(ev: Evaluator, function: Any, args: tuple, kwargs: dict[str
                 value = None                                 # the run ends with an exception
             ev.tracer.root.finish()
             return value
-        except (InternalError, Refusal, UndefinedNameError):
+        except (InternalError, UndefinedNameError):
             raise
-        except MindliteError as error:
-            if arguments.have_changed() or has_acted(ev):
-                raise Refusal.uncertain(error) from error
-            raise
+        except (MindliteError, Raises) as error:
+            if not (arguments.have_changed() or has_acted(ev)):
+                raise
+            refusal = refused(ev, error) if isinstance(error, (Refusal, Raises)) else Refusal.uncertain(error)
+            refusal.acts = refusal.cause is not None
+            raise refusal from error
 
 
 def has_acted(ev: Evaluator) -> bool:

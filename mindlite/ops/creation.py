@@ -19,6 +19,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.control import tape_new
+from ..mindir.graph import AnfNode
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import as_expr, cast as cast_scalar
 from .axes import as_size, new_shape, normal_axis
@@ -27,6 +28,7 @@ from .define import as_operand, cast_to, dtype_of, is_array, is_scalar
 from .indexing import iota
 from .logic import equal, greater_equal, less_equal, where
 from .sbp import letters, local_shape, sbp_rule
+from .scalar import scalar_binary, scalar_cast, tensor_to_scalar
 
 
 @primitive(traits={"creation"}, name="full")
@@ -161,24 +163,26 @@ def empty(*size: Any, dtype: DTypeLike | None = None) -> Tensor:
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike | None = None) -> Tensor:
     """start, start + step, .. up to but without `end`; with one argument from 0. Element i is start + i * step.
 
-    start, end, step: ints (also Dims), floats; a Tensor counts where its value is known
+    start, end, step: ints (also Dims), floats, Tensors of one real element
     dtype  : int64 if all are ints, else float32
     raises : ValueRangeError if step is 0 or leads away from end
     """
     if end is None:
         start, end = 0, start
-    start, end, step = (x.item() if hasattr(x, "item") else x for x in (start, end, step))
+    start, end, step = (tensor_to_scalar(x) if _is_tensor_node(x) else x.item() if hasattr(x, "item") else x
+                        for x in (start, end, step))
     whole = all(isinstance(x, Dim) or (is_scalar(x) and not isinstance(x, (float, complex)) and _is_whole(x))
                 for x in (start, end, step))
-    if isinstance(step, (int, float)) and step == 0:
+    if isinstance(step, float) and step == 0:
         raise ValueRangeError("arange: step is 0")
     if whole:
         start, end, step = (as_size("arange", x, least=None) for x in (start, end, step))
+        require("!=", step, 0, lambda: ValueRangeError("arange: step is 0"))
         count = -((start - end) // step)
     else:
-        if not all(isinstance(x, (int, float)) for x in (start, end, step)):
-            raise ArgumentError("arange: a float range needs numbers that are known")
-        count = math.ceil((end - start) / step)
+        if not all(is_scalar(x) and not isinstance(x, complex) for x in (start, end, step)):
+            raise ArgumentError("arange: start, end and step are real numbers")
+        count = _count_of_range(start, end, step)
     require(">=", count, 0, lambda: ValueRangeError(f"arange: from {start} to {end} with step {step} leads nowhere"))
     made = dt.dtype(dtype) if dtype is not None else dt.int64 if whole else dt.float32
     if whole:
@@ -188,6 +192,18 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike |
         return cast_to(out, made)
     out = cast(iota(count), dtype=dt.float64) * step + start
     return cast_to(out, made)
+
+
+def _count_of_range(start, end, step):
+    """ceil((end - start) / step), an int, or a Dim where one of them is known at run time only."""
+    if all(isinstance(x, (int, float)) for x in (start, end, step)):
+        return math.ceil((end - start) / step)
+    backwards = scalar_binary(scalar_binary(start, end, op="-"), step, op="/")
+    return -as_size("arange", scalar_cast(scalar_binary(backwards, 1.0, op="//"), type=int), least=None)
+
+
+def _is_tensor_node(x):
+    return isinstance(x, AnfNode) and isinstance(x.abstract, AbstractTensor)
 
 
 def _is_whole(x):

@@ -120,6 +120,13 @@ for _name, _dtype in {"bfloat16": dt.bfloat16, "byte": dt.uint8, "short": dt.int
     method(_name, converting(_dtype))
 
 
+METHODS["init_data"] = _same                                 # what a graph computes with has its data
+setattr(AnfNode, "init_data", _same)
+setattr(AnfNode, "has_init", property(lambda self: False, doc="False: it has its data."))
+setattr(AnfNode, "itemsize", property(lambda self: self.dtype.numpy.itemsize, doc="Bytes of one element."))
+setattr(AnfNode, "nbytes", property(lambda self: self.size * self.dtype.numpy.itemsize, doc="Bytes of all elements."))
+
+
 # ---------------------------------------------------------------- combinations
 
 def _sum_to_size(self, *size):

@@ -265,3 +265,119 @@ def test_a_function_whose_runs_do_not_show_what_they_should_is_left_to_python_wi
         for n in range(12):
             assert compiled(Tensor([1.0]), n) == Tensor([1.0 + (n > 3)])
     assert any("does not show" in str(w.message) for w in told if issubclass(w.category, FallbackWarning))
+
+
+ITEMS, TABLE = [], {}
+
+
+def deletes_an_item():
+    del ITEMS[0]
+    return 1.0
+
+
+def takes_an_item():
+    ITEMS.pop()
+    return 1.0
+
+
+def stores_an_item():
+    ITEMS[len(TABLE) - 1] = 2
+    TABLE[len(TABLE)] = 1
+    return 1.0
+
+
+def deletes_a_key():
+    del TABLE[max(TABLE)]
+    return 1.0
+
+
+def counts_then_reads():
+    OBJECT.n += 1
+    ITEMS[OBJECT.n - 2] += 1
+    return 1.0
+
+
+@pytest.mark.python_runs("an object outside")
+@pytest.mark.parametrize("change", [deletes_an_item, takes_an_item, stores_an_item, deletes_a_key, counts_then_reads])
+def test_what_comes_before_an_exception_of_a_container_outside_has_happened_once(change):
+    """A construct does it the first time as one call, then as another: the run that begins again took the later one's result for
+    the first (programs s9301.1394)."""
+    def f(y):
+        change()
+        y[::2] += 1.0
+        return y * change()
+    seen = []
+    for function in f, ms.jit(f):
+        for _ in range(2):
+            begin()
+            y, ITEMS[:] = Tensor([0.0, 0.0, 0.0]), [1]
+            TABLE.clear()
+            TABLE[0] = 0
+            with pytest.raises((IndexError, ValueError, KeyError)) as caught:
+                function(y)
+            seen.append((type(caught.value), y.tolist(), list(ITEMS), dict(TABLE), OBJECT.n))
+    assert seen == [seen[0]] * 4 and seen[0][1] == [1, 0, 1]
+
+
+def raises_itself(y):
+    raise ValueError("no")
+
+
+def asserts(y):
+    assert len(y.shape) == 2, "no matrix"
+
+
+def adds_other_sizes(y):
+    return y + ops.ones(4, ms.float32)
+
+
+def reads_no_item(y):
+    return [1, 2][5]
+
+
+def divides_by_zero(y):
+    return 1 // 0
+
+
+def has_no_attribute(y):
+    return y.nothing
+
+
+def takes_no_such_argument(y):
+    return ops.sum(y, nothing=1)
+
+
+def raises_in_a_loop(y):
+    for i in range(3):
+        y[i] += i
+        if i == 1:
+            raise RuntimeError("at 1")
+
+
+@pytest.mark.parametrize("end", [raises_itself, asserts, adds_other_sizes, reads_no_item, divides_by_zero, has_no_attribute,
+                                 takes_no_such_argument, raises_in_a_loop])
+def test_what_comes_before_an_exception_that_is_known_when_a_graph_is_made_has_happened(end):
+    """With fullgraph=True such a call did nothing but raise."""
+    def f(y):
+        OBJECT.n = OBJECT.n + 1
+        ops.assign(WEIGHT, WEIGHT + 1)
+        y[::2] += 1.0
+        return end(y)
+    seen = []
+    for function in f, ms.jit(f), ms.jit(f, fullgraph=True):
+        for _ in range(2):
+            begin()
+            y = Tensor([0.0, 0.0, 0.0])
+            with pytest.raises(Exception) as caught:
+                function(y)
+            seen.append((type(caught.value), str(caught.value).split("\n")[0], y.tolist(), outside()))
+    assert seen == [seen[0]] * 6 and seen[0][2][0] == 1
+
+
+def test_an_exception_before_which_nothing_happens_is_raised_without_a_run_in_python():
+    def f(y):
+        return ops.matmul(ops.exp(y), ops.ones((4, 4), ms.float32))
+    compiled = JitFunction(f, fullgraph=True)
+    compiled.python = lambda *args, **kwargs: pytest.fail("Python ran the call")
+    with pytest.raises(ms.ShapeError):
+        compiled(Tensor([0.0, 0.0, 0.0]))

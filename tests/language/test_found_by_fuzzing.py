@@ -924,3 +924,47 @@ def test_an_operator_error_on_a_path_that_data_chooses_is_raised_where_it_is_tak
             function(vector(1.0, 2.0, 3.0))
         errors.append((type(caught.value), str(caught.value)))
     assert errors[0] == errors[1]
+
+
+def ends_where_it_begins(x):
+    return ops.arange(x, x)
+
+
+def from_number_to_number(x):
+    return ops.arange(x, x + 3)
+
+
+def by_fractions(x):
+    return ops.arange(x, 9.5, x * 0.5)
+
+
+def down_to_a_size(x):
+    return ops.arange(9.5, x.reshape((-1,)).shape[0], -x)
+
+
+def up_to_a_fraction(x):
+    return ops.arange(x.item())
+
+
+def takes_its_data(x):
+    return (x * 2).init_data() + x.init_data()
+
+
+def counts_its_bytes(x):
+    return ops.full((1,), x.nbytes + (x * 2).itemsize) + int(x.has_init)
+
+
+@pytest.mark.parametrize("f", [ends_where_it_begins, from_number_to_number, by_fractions, down_to_a_size, up_to_a_fraction,
+                               takes_its_data, counts_its_bytes])
+@pytest.mark.parametrize("x", [[2.5], 2.5, [2], 2], ids=str)
+def test_ranges_of_tensors_and_what_a_tensor_is_are_in_graphs_what_they_are_in_eager_mode(f, x):
+    """Graphs refused float ranges whose ends are Tensors, and `init_data()` (arrays s9302.400 and s9302.442)."""
+    eager, graph = f(Tensor(x)), ms.jit(f, fullgraph=True)(Tensor(x))
+    assert graph.dtype == eager.dtype and graph.tolist() == eager.tolist()
+
+
+def test_a_step_that_is_zero_when_the_graph_runs_is_an_error():
+    """There was no element."""
+    for function in (f := lambda x: ops.arange(0, 5, x)), ms.jit(f, fullgraph=True):
+        with pytest.raises(ValueError, match="step is 0"):
+            function(Tensor(0))
