@@ -10,6 +10,7 @@ from PIL import Image, ImageEnhance, ImageOps
 import mindlite.dataset as ds
 from mindlite.dataset import draws, transforms, vision
 from mindlite.dataset.operation import Operation
+from mindlite.dataset.rows import MapDataset
 from mindlite.dataset.vision import formats, hsv, kernels, resizing
 
 ROWS, COLUMNS = np.mgrid[0:37, 0:53]
@@ -308,6 +309,43 @@ def test_the_pixels_of_a_jpeg_are_pillow_s_whichever_library_reads_it(options, m
         assert (vision.Decode()(data) == np.asarray(Image.open(stream).convert("RGB"))).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"subsampling": 0}, {"subsampling": 1}, {"progressive": True}, {"optimize": True},
+                                     {"restart_marker_blocks": 2}], ids=str)
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_part_of_a_jpeg_has_the_pixels_of_the_whole_and_the_rows_below_it_are_not_decoded(options, mode, monkeypatch):
+    simplejpeg, rows = pytest.importorskip("simplejpeg"), []
+
+    class Watched:
+        decode_jpeg_header = simplejpeg.decode_jpeg_header
+
+        @staticmethod
+        def decode_jpeg(data, buffer=None):
+            rows.append(75 if buffer is None else len(buffer))
+            return simplejpeg.decode_jpeg(data, buffer=buffer)
+    stream, numbers = io.BytesIO(), np.random.default_rng(5)
+    Image.fromarray(numbers.integers(0, 256, (75, 41, 3), np.uint8)).convert(mode).save(stream, "JPEG", **options)
+    data = np.frombuffer(stream.getvalue(), np.uint8)
+    whole = np.asarray(Image.open(stream).convert("RGB"))
+    monkeypatch.setattr(formats, "simplejpeg", Watched)
+    for top, bottom in ((0, 1), (0, 2), (3, 16), (15, 17), (30, 31), (31, 64), (60, 72), (60, 73), (0, 75)):
+        found = formats.part_of_pixels(data, "part", lambda height, width: (top, 5, bottom - top, width - 9))
+        assert np.array_equal(found, whole[top:bottom, 5:37])
+        assert rows.pop() == (75 if "progressive" in options else min(75, bottom + 2)) and not rows
+
+
+def test_decoding_and_a_random_part_in_one_map_are_both_one_after_the_other():
+    both = [vision.Decode(), vision.RandomResizedCrop((16, 20))]
+    images = [jpeg(), vision.encode_png(IMAGE), jpeg(IMAGE[:20])]
+    (step,) = MapDataset(ds.GeneratorDataset(images, ["image"]), both, "image", None, None, False, None).steps
+    for image in images:
+        draws.begin(1, 2, 3, 4)
+        wanted = both[1](both[0](image))
+        draws.begin(1, 2, 3, 4)
+        assert step[1] is not both[0] and np.array_equal(step[1](image), wanted)
+    with pytest.raises(RuntimeError, match=r"\[Decode\] failed"):
+        list(ds.GeneratorDataset([jpeg()[:99]], ["image"]).map(both, "image").create_tuple_iterator(num_epochs=1))
+
+
 def mutated_images(count, seed):
     """Encoded images with three bytes changed, every fifth cut short."""
     numbers, original = np.random.default_rng(seed), [jpeg(IMAGE[:16, :16]), vision.encode_png(IMAGE[:16, :16]), jpeg(IMAGE)]
@@ -317,35 +355,42 @@ def mutated_images(count, seed):
         yield data[:numbers.integers(len(data))] if k % 5 == 0 else data
 
 
-def decoded(data):
+def decoded(data, decode=vision.Decode()):
     """The pixels, or what the error says."""
     try:
-        return vision.Decode()(data)
+        return decode(data)
     except RuntimeError as error:
         assert "damaged" in str(error)
         return str(error)
 
 
-def check_mutated_images(count, seed, monkeypatch):
+def upper_part(data):
+    """Decoded as by an operation on a part of an image."""
+    return formats.part_of_pixels(data, "Decode", lambda height, width: (0, 0, -(-height // 2), width))
+
+
+def check_mutated_images(count, seed, monkeypatch, decode=vision.Decode()):
     """Each decodes or is refused, and it does not matter whether simplejpeg is installed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [decoded(data) for data in mutated_images(count, seed)]
+        found = [decoded(data, decode) for data in mutated_images(count, seed)]
         monkeypatch.setattr(formats, "simplejpeg", None)
         for one, data in zip(found, mutated_images(count, seed)):
-            plain = decoded(data)
+            plain = decoded(data, decode)
             assert type(one) is type(plain) and np.array_equal(one, plain)
             assert isinstance(one, str) or (one.ndim == 3 and one.shape[2] == 3 and one.dtype == np.uint8)
     assert count // 10 < sum(isinstance(one, str) for one in found) < count
 
 
-def test_mutated_images_decode_or_are_refused(monkeypatch):
-    check_mutated_images(100, 0, monkeypatch)
+@pytest.mark.parametrize("decode", [vision.Decode(), upper_part], ids=["whole", "part"])
+def test_mutated_images_decode_or_are_refused(monkeypatch, decode):
+    check_mutated_images(100, 0, monkeypatch, decode)
 
 
 @pytest.mark.slow
-def test_six_thousand_mutated_images_decode_or_are_refused(monkeypatch):
-    check_mutated_images(6000, 1, monkeypatch)
+@pytest.mark.parametrize("decode", [vision.Decode(), upper_part], ids=["whole", "part"])
+def test_six_thousand_mutated_images_decode_or_are_refused(monkeypatch, decode):
+    check_mutated_images(6000, 1, monkeypatch, decode)
 
 
 def test_bad_samples_are_left_out_and_counted_and_the_rows_that_stay_are_right(monkeypatch):

@@ -14,6 +14,7 @@ from .native import F32, F64, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_w
 
 BITS, SHIFT = 2048, 4                    # OpenCV's weights of bytes are in 1/2048; bits that are dropped after the columns
 LANES = 4
+BLOCK = 16                               # bytes of a vector
 
 
 def pixels_kernel(kind, dtype, channels, facts=(), target=None):
@@ -112,11 +113,16 @@ def write_linear_bytes(f, channels):
                 with other:
                     mix(number, 1)
         # at the last row both neighbours are one row, and the second weight is 0
-        shares = f.select(even, upper, lower), f.select(even, lower, upper)
+        shares = [Value(f, f.builder.sext(f.builder.trunc(one.ir, I16), I32)) for one in
+                  (f.select(even, upper, lower), f.select(even, lower, upper))]
         line = out.at(y * width * channels)
         with f.loop(0, width * channels) as i:
-            high = [(Value(f, f.builder.sext(row[i].ir, I32)) * share) >> 16 for row, share in zip(rows, shares)]
-            line[i] = Value(f, f.builder.trunc(((high[0] + high[1] + 2) >> 2).ir, I8))
+            high = [_trunc(f, (Value(f, f.builder.sext(row[i].ir, I32)) * share) >> 16, I16) for row, share in zip(rows, shares)]
+            line[i] = _trunc(f, (high[0] + high[1] + 2) >> 2, I8)
+
+
+def _trunc(f, value, kind):
+    return Value(f, f.builder.trunc(value.ir, kind))
 
 
 def _wide(f, value):
@@ -159,12 +165,25 @@ def write_normalised(f, channels, planes, mirrored):
 
 @kernel_writer(lambda channels: f"mirrored_{channels}")
 def write_mirrored(f, channels):
-    """Left and right exchanged."""
+    """Left and right exchanged.
+
+    As many pixels as 16 bytes hold are exchanged at a time. Five of three channels leave a byte: it is read before them, and
+    written behind them, where the pixels that follow overwrite it. So the last ones go one by one.
+    """
     stride, width = f.arg(1), f.arg(2)
     image, out = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3))
+    (count, rest), kind = divmod(BLOCK, channels), ir.VectorType(I8, BLOCK)
+    order = [rest + (count - 1 - i // channels) * channels + i % channels for i in range(BLOCK - rest)] + [0] * rest
+    blocks = f.maximum(width - 1, 0) // count
     with f.loop(f.begin, f.end) as y:
         line, target = image.at(y * stride), out.at(y * width * channels)
-        with f.loop(0, width) as x:
+        with f.loop(0, blocks) as block:
+            source = line.at((width - (block + 1) * count) * channels - rest).address
+            pixels = f.builder.load(f.builder.inttoptr(source.ir, PTR), typ=kind, align=1)
+            turned = f.builder.shuffle_vector(pixels, pixels, ir.Constant(ir.VectorType(I32, BLOCK), order))
+            place = target.at(block * count * channels).address
+            f.builder.store(turned, f.builder.inttoptr(place.ir, PTR), align=1)
+        with f.loop(blocks * count, width) as x:
             for k in range(channels):
                 target[x * channels + k] = line[(width - 1 - x) * channels + k]
 

@@ -1,9 +1,11 @@
 """Images as bytes, files, PIL images and arrays: Decode, ToPIL, ToTensor, read_image, write_png. Pillow reads and writes."""
 from __future__ import annotations
 
+import functools
 import io
 import os
-from typing import Any
+import re
+from typing import Any, Callable
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
@@ -15,10 +17,16 @@ except ImportError:                      # the extra `data` is not installed
 
 from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
 from ...common.files import replacing
-from ..operation import DataError, as_pil, dtype_of, flag, image_array, kind_of, operation, pair, whole
-from .geometry import PART, random_part
+from ..operation import DataError, as_pil, dtype_of, flag, image_array, joins, kind_of, operation, pair, whole
+from .geometry import PART, RandomResizedCrop, random_part
 from .kinds import ImageReadMode, Inter
 from .resizing import resize_array
+
+
+BASELINE_FRAME, START_OF_SCAN, END_OF_IMAGE = 0xc0, 0xda, b"\xff\xd9"
+OTHER_FRAMES = {0xc0 + k for k in range(1, 16)} - {0xc4, 0xc8, 0xcc}             # these three are no frames
+MORE_FOLLOWS = re.compile("Corrupt JPEG data: [0-9]+ extraneous bytes before marker 0xd[0-9]")        # rows that nobody wants
+BELOW = 2                                # rows that colours of the last one are interpolated from
 
 
 class ImageError(FileFormatError, RuntimeError):
@@ -50,15 +58,71 @@ def pixels(data: Any, name: str) -> np.ndarray:
     A sound JPEG is read by simplejpeg where it is installed, in half of Pillow's time: both are libjpeg-turbo and give the same
     bytes. Everything else, and every doubt, is Pillow's.
     """
-    if simplejpeg is not None and isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype == np.uint8 and \
-            data[:3].tobytes() == b"\xff\xd8\xff":
+    if jpeg_size(data) is not None:
         try:
-            height, width, colours, _ = simplejpeg.decode_jpeg_header(data)
-            if colours in ("YCbCr", "Gray") and 0 < height * width <= (Image.MAX_IMAGE_PIXELS or 0):
-                return simplejpeg.decode_jpeg(data)
-        except ValueError:                                   # damaged, or of a kind that it does not know
+            return simplejpeg.decode_jpeg(data)
+        except ValueError:                                   # damaged
             return np.asarray(opened(data, name))
     return np.asarray(opened(data, name))
+
+
+def jpeg_size(data: Any) -> tuple[int, int] | None:
+    """(height, width) of a JPEG that simplejpeg reads as Pillow does; None for everything else."""
+    if simplejpeg is None or not isinstance(data, np.ndarray) or data.ndim != 1 or data.dtype != np.uint8 or \
+            data[:3].tobytes() != b"\xff\xd8\xff":
+        return None
+    try:
+        height, width, colours, _ = simplejpeg.decode_jpeg_header(data)
+    except ValueError:                                       # damaged, or of a kind that it does not know
+        return None
+    known = colours in ("YCbCr", "Gray") and 0 < height * width <= (Image.MAX_IMAGE_PIXELS or 0)
+    return (height, width) if known else None
+
+
+def part_of_pixels(data: Any, name: str, choose: Callable[[int, int], tuple[int, int, int, int]]) -> np.ndarray:
+    """The part (top, left, height, width) = choose(height, width) of `pixels`. raises : ImageError
+
+    The rows below the part are not decoded where the header of a JPEG, which then says that there are fewer rows, allows it.
+    """
+    size = jpeg_size(data)
+    if size is None:
+        array = pixels(data, name)
+        top, left, height, width = choose(*array.shape[:2])
+    else:
+        top, left, height, width = choose(*size)
+        array = _upper_rows(data, name, min(top + height + BELOW, size[0]), *size)
+    return array[top:top + height, left:left + width]
+
+
+def _upper_rows(data: np.ndarray, name: str, count: int, height: int, width: int) -> np.ndarray:
+    """The first rows, `count` at least, of the pixels of a JPEG that simplejpeg reads."""
+    encoded = bytearray(data)
+    place = height_in_header(encoded)
+    if place is None or count == height or encoded[-2:] != END_OF_IMAGE:
+        return pixels(data, name)
+    encoded[place:place + 2] = count.to_bytes(2, "big")
+    rows = np.empty((count, width, 3), np.uint8)
+    try:
+        simplejpeg.decode_jpeg(encoded, buffer=rows)
+    except ValueError as error:
+        if not MORE_FOLLOWS.fullmatch(str(error)):           # damaged
+            return np.asarray(opened(data, name))
+    return rows
+
+
+def height_in_header(encoded: bytearray) -> int | None:
+    """Where a JPEG says how many rows it has (ITU T.81, B.2.2); None where it has more scans than one, or is not baseline."""
+    at, end, place, components = 2, len(encoded) - 9, None, 0
+    while at < end and encoded[at] == 0xff:
+        marker = encoded[at + 1]
+        if marker == START_OF_SCAN:
+            return place if encoded[at + 4] == components else None
+        if marker == BASELINE_FRAME:
+            place, components = at + 5, encoded[at + 9]
+        elif marker in OTHER_FRAMES:
+            return None
+        at += 2 + (encoded[at + 2] << 8 | encoded[at + 3])
+    return None
 
 
 @operation(to_pil=flag)
@@ -75,10 +139,21 @@ def Decode(image, /, to_pil=False):
 def RandomCropDecodeResize(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.), interpolation=Inter.BILINEAR,
                            max_attempts=10):
     """RandomResizedCrop of an encoded image."""
-    array = pixels(image, "RandomCropDecodeResize")
-    rows, columns = array.shape[:2]
-    top, left, height, width = random_part(rows, columns, scale, ratio, max_attempts)
-    return resize_array(array[top:top + height, left:left + width], *pair(size), interpolation)
+    choose = functools.partial(random_part, scale=scale, ratio=ratio, attempts=max_attempts)
+    part = part_of_pixels(image, "RandomCropDecodeResize", choose)
+    return resize_array(part, *pair(size), interpolation)
+
+
+@joins(Decode, RandomResizedCrop)
+def decode_and_crop(decode: Any, crop: Any) -> Callable:
+    """RandomResizedCrop after Decode, without the rows below the part."""
+    choose = functools.partial(random_part, scale=crop.scale, ratio=crop.ratio, attempts=crop.max_attempts)
+
+    def both(image: Any, *more: Any) -> Any:
+        if decode.to_pil or more:
+            return crop(decode(image, *more))
+        return resize_array(part_of_pixels(image, "Decode", choose), *pair(crop.size), crop.interpolation)
+    return both
 
 
 @operation()
