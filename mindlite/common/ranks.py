@@ -9,6 +9,7 @@ thread and know no other.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import queue
 import threading
@@ -92,6 +93,10 @@ class Engine:
         """The array of the rank ranks[root]; everybody gives one of its shape."""
         raise NotImplementedError
 
+    def put_down(self, window: Window, arrays: Sequence[np.ndarray], ranks: tuple[int, ...]) -> list[np.ndarray]:
+        """Everybody's arrays, those of the first rank first; arrays: this rank's, which may be window.mine."""
+        raise NotImplementedError
+
     def deliver(self, array: np.ndarray, to: int, tag: int) -> Any:
         """Send to a rank of the world."""
         raise NotImplementedError
@@ -164,6 +169,20 @@ class Engine:
         arrays = [np.asarray(array, order="C") for array in arrays]
         ranks = self._joined("all_reduce", group, sum([array.nbytes for array in arrays]))
         return packed(arrays) if len(ranks) == 1 else self.fold_joined(arrays, reduction, ranks)
+
+    def is_near(self, group: Any) -> bool:
+        """True where all ranks of the group read each other's memory, so that nothing has to be moved between them."""
+        return False
+
+    def open_window(self, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, group: Any) -> Window:
+        """A Window for arrays of these shapes, the same on all ranks, which all open in the same order."""
+        return Window([np.empty(shape, dtype) for shape in shapes])
+
+    def read_window(self, window: Window, arrays: Sequence[np.ndarray], group: Any) -> list[np.ndarray]:
+        """All ranks' arrays, those of the first rank first, for who folds them where they are read: an all_reduce of them.
+        They may be read until the window, which is of one use, is gone."""
+        ranks = self._joined("all_reduce", group, sum([array.nbytes for array in arrays]))
+        return self.put_down(window, arrays, ranks)
 
     def all_gather(self, array: np.ndarray, sizes: Any, axis: int, group: Any) -> np.ndarray:
         """All ranks' arrays one after the other along `axis`; sizes: those along it, by rank."""
@@ -246,6 +265,13 @@ class Engine:
     def _note(self, operator: str, group: Any, ranks: Any) -> None:
         if self.steps is not None:
             self.steps.append(f"{operator}_{SYNONYMS.get(group, group)}_({ranks})")
+
+
+class Window:
+    """What a rank is about to add to a sum that is made where it is read. mine: arrays, which it may fill"""
+
+    def __init__(self, mine: list[np.ndarray]) -> None:
+        self.mine = mine
 
 
 class Pending:
@@ -337,9 +363,20 @@ def _all_described(dtype: np.dtype, shapes: tuple[tuple[int, ...], ...]) -> str:
     return " and ".join([described(dtype, shape) for shape in shapes])
 
 
+def address(array: np.ndarray) -> int:
+    """Where an array begins."""
+    return array.__array_interface__["data"][0]
+
+
 def packed(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The elements of arrays of one dtype, one array behind the other."""
     return np.concatenate([array.reshape(-1) for array in arrays])
+
+
+def unpacked(flat: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Arrays of these shapes in the memory of one that was packed."""
+    ends = list(itertools.accumulate(map(math.prod, shapes)))
+    return [flat[end - math.prod(shape):end].reshape(shape) for end, shape in zip(ends, shapes)]
 
 
 def folded(arrays: list, reduction: str) -> np.ndarray:
@@ -391,6 +428,9 @@ class Alone(Engine):
 
     def spread(self, array: np.ndarray, root: int, ranks: tuple[int, ...]) -> Any:
         return array.copy()
+
+    def put_down(self, window: Window, arrays: Sequence[np.ndarray], ranks: tuple[int, ...]) -> list[np.ndarray]:
+        return list(arrays)
 
     def deliver(self, array: np.ndarray, to: int, tag: int) -> Any:
         raise ValueRangeError("send: there is one rank, and nobody to send to")

@@ -103,8 +103,11 @@ def _key(library, size):
 
 def _kept(library, size):
     """What is kept of this machine, or None."""
+    path = _file()
+    if path is None:
+        return None
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        (small, large), (flop, point) = json.loads(_file().read_text())[_key(library, size)]
+        (small, large), (flop, point) = json.loads(path.read_text())[_key(library, size)]
         if min(small, large, flop, point) > 0:
             return (small, large), (flop, point)
     return None

@@ -30,8 +30,9 @@ import numpy as np
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError
 from ..common.locks import new_lock
-from ..common.ranks import FOLDS, Engine, described, folded, kind_of, kinds_of
-from .shared_memory import HASH, RECORD, Differ, shared
+from ..common.ranks import FOLDS, Engine, described, folded, kind_of, kinds_of, packed, unpacked
+from .shared_memory import HASH, RECORD, Differ, mapped_by_all, shared
+from .windows import SharedWindow, Windows
 
 PIECE = 4 << 20                                  # bytes
 STATUS = 70                                      # EX_SOFTWARE of sysexits.h
@@ -59,6 +60,8 @@ class MpiEngine(Engine):
         self.node = world.Split_type(self.mpi.COMM_TYPE_SHARED)          # the ranks on this machine
         self.machines = world.allgather(self.node.bcast(self.rank))     # that of each rank, by its first rank
         self.ways: dict = {}                                 # {ranks: SharedMemory or _Messages}
+        self.communicators: dict = {}
+        self.windows: dict = {}                              # {ranks: Windows}
         self.is_rank = True                                  # False in a process that was forked from it
         os.register_at_fork(after_in_child=self._part_from_parent)
         if self.node.Get_rank() == 0:
@@ -116,12 +119,9 @@ class MpiEngine(Engine):
         what = f"collective {number} of the ranks {list(ranks)}: {what}"
 
         def checked():
-            way, mine = self._way(ranks), np.zeros(RECORD, np.uint8)
-            mine[:HASH] = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=HASH).digest(), np.uint8)
-            if inline is not None:
-                mine[HASH:HASH + inline.nbytes] = inline.reshape(-1).view(np.uint8)
+            way, mark = self._way(ranks), int.from_bytes(hashlib.blake2b(what.encode(), digest_size=HASH).digest(), "little")
             try:
-                way.announce(mine)
+                way.announce(mark, None if inline is None else inline.reshape(-1).view(np.uint8))
                 if inline is None:
                     done = job(way)
                     way.settle()
@@ -135,10 +135,7 @@ class MpiEngine(Engine):
 
     def _tell(self, ranks, way, what):
         """raises : _Failure, which says what each rank was about to do"""
-        text = np.zeros(RECORD, np.uint8)                    # of one hash, 0, on all ranks
-        described = what.encode()[:INLINE]
-        text[HASH:HASH + len(described)] = np.frombuffer(described, np.uint8)
-        way.announce(text)
+        way.announce(0, np.frombuffer(what.encode()[:INLINE].ljust(INLINE, b"\0"), np.uint8))
         said = [bytes(row[HASH:]).rstrip(b"\0").decode("utf-8", "replace") for row in way.settle()]
         raise _Failure("the ranks do not do the same: " + "; ".join(
             f"rank {rank}: {line}" for rank, line in zip(ranks, said)), f"rank {self.rank} of {self.size}")
@@ -149,9 +146,13 @@ class MpiEngine(Engine):
             everybody = len(ranks) == self.size
             tag = int.from_bytes(hashlib.blake2b(repr(ranks).encode(), digest_size=2).digest(), "big") % 32000
             communicator = self.world if everybody else self.world.Create_group(self.world.Get_group().Incl(ranks), tag)
-            together = 1 < len(ranks) and len({self.machines[rank] for rank in ranks}) == 1
+            self.communicators[ranks] = communicator
+            together = 1 < len(ranks) and self._share_a_machine(ranks)
             self.ways[ranks] = together and shared(communicator, config.shared_memory) or _Messages(communicator, self.mpi)
         return self.ways[ranks]
+
+    def _share_a_machine(self, ranks):
+        return len({self.machines[rank] for rank in ranks}) == 1
 
     # -- what an engine defines
 
@@ -177,6 +178,45 @@ class MpiEngine(Engine):
         self._agreed(ranks, f"fold by {reduction} of {kinds_of(arrays)}",
                      lambda way: way.fold([array.reshape(-1) for array in arrays], reduction, out))
         return out
+
+    def is_near(self, group):
+        ranks = self.members(group)
+        return 1 < len(ranks) and config.shared_memory and self._share_a_machine(ranks) and not isinstance(
+            self.ways.get(ranks), _Messages)
+
+    def open_window(self, shapes, dtype, group):
+        ranks = self.members(group)
+        if ranks not in self.windows:
+            self.windows[ranks] = Windows(ranks.index(self.rank), lambda nbytes: self._rows(ranks, nbytes))
+        return self.windows[ranks].open(shapes, dtype) or super().open_window(shapes, dtype, group)
+
+    def _rows(self, ranks, nbytes):
+        """Memory for Windows; None where these ranks cannot share it."""
+        self.in_turn()
+
+        def job(way):
+            if isinstance(way, _Messages):
+                return None
+            way.settle()
+            return mapped_by_all(self.communicators[ranks], 2 * len(ranks) * nbytes)
+        memory = self._agreed(ranks, f"window of {nbytes} bytes", job)
+        return None if memory is None else np.frombuffer(memory, np.uint8).reshape(2, len(ranks), nbytes)
+
+    def put_down(self, window, arrays, ranks):
+        what = f"sum, where it is read, of {kinds_of(arrays)}"
+        if not isinstance(window, SharedWindow):
+            sizes = [sum([array.size for array in arrays])] * len(ranks)
+
+            def job(way):
+                out = np.empty(sum(sizes), arrays[0].dtype)
+                way.gather(packed(arrays).view(np.uint8), [size * out.itemsize for size in sizes], out.view(np.uint8))
+                return unpacked(out, [array.shape for array in arrays] * len(ranks))
+            return self._agreed(ranks, what, job)
+        for mine, array in zip(window.mine, arrays):
+            if array is not mine:
+                mine[...] = array
+        self._agreed(ranks, what, lambda way: None)
+        return window.met()
 
     def fold_parts(self, parts, reduction, ranks):
         place = ranks.index(self.rank)
@@ -317,7 +357,11 @@ class _Messages:
     def _operation(self, reduction, dtype):
         return self.extrema.get(reduction if dtype.kind in "fc" else "", self.operations[reduction])
 
-    def announce(self, record):
+    def announce(self, mark, data):
+        record = np.zeros(RECORD, np.uint8)
+        record[:HASH] = np.frombuffer(mark.to_bytes(HASH, "little"), np.uint8)
+        if data is not None:
+            record[HASH:HASH + data.size] = data
         self.records = np.empty((self.count, RECORD), np.uint8)
         self.communicator.Allgather(record, self.records)
         if (self.records[:, :HASH] != record[:HASH]).any():

@@ -29,7 +29,8 @@ from ..common import log
 from ..common.ranks import FOLDS
 
 RECORD = 512                                     # bytes of what ranks exchange to agree
-HASH = 8                                         # of them that must be the same
+HASH = 8                                         # of them that must be the same: a number
+_STEP = RECORD // HASH                           # from one such number to the next
 PIECE = 1 << 20                                  # bytes of an area
 LOOKS = 20                                       # at a semaphore before a rank sleeps: some microseconds
 _SEMAPHORE = 64                                  # bytes, a cache line; glibc's sem_t has 32
@@ -43,25 +44,35 @@ class Differ(Exception):
 
 def shared(communicator: Any, wanted: bool) -> SharedMemory | None:
     """The memory of the ranks of mpi4py's communicator. None on all of them where one does not want it, or cannot have it."""
-    if not all(communicator.allgather(wanted and hasattr(os, "memfd_create"))):
-        return None
-    place, count, mark, file = communicator.Get_rank(), communicator.Get_size(), os.urandom(_MARK), -1
-    nbytes = _SEMAPHORE * count ** 2 + 2 * count * (RECORD + PIECE)
-    if place == 0:
-        file = os.memfd_create("mindlite-ranks")
-        os.ftruncate(file, nbytes)
-        os.pwrite(file, mark, 0)
-    path, mark = communicator.bcast((f"/proc/{os.getpid()}/fd/{file}", mark))
-    memory, reason = _mapped(path, mark)
-    reasons = [reason for reason in communicator.allgather(reason) if reason]
-    if place == 0:
-        os.close(file)                                       # the others have opened it
-    if reasons:
-        log.warning("ranks share no memory, so MPI carries their collectives: %s", reasons[0])
+    place, count = communicator.Get_rank(), communicator.Get_size()
+    memory = mapped_by_all(communicator, _SEMAPHORE * count ** 2 + 2 * count * (RECORD + PIECE), wanted)
+    if memory is None:
         return None
     made = SharedMemory(place, count, memory)
     communicator.Barrier()                                   # all semaphores are there
     return made
+
+
+def mapped_by_all(communicator: Any, nbytes: int, wanted: bool = True) -> mmap.mmap | None:
+    """New memory, of zeros, that all ranks of the communicator see; None on all of them where one does not want it, or cannot."""
+    if not all(communicator.allgather(wanted and hasattr(os, "memfd_create"))):
+        return None
+    mark, file, path = os.urandom(_MARK), -1, ""
+    if communicator.Get_rank() == 0:
+        file = os.memfd_create("mindlite-ranks")
+        os.ftruncate(file, nbytes)
+        os.pwrite(file, mark, 0)
+        path = f"/proc/{os.getpid()}/fd/{file}"
+    path, mark = communicator.bcast((path, mark))
+    memory, reason = _mapped(path, mark)
+    reasons = [reason for reason in communicator.allgather(reason) if reason]
+    if file >= 0:
+        os.pwrite(file, bytes(_MARK), 0)
+        os.close(file)                                       # the others have opened it
+    if reasons:
+        log.warning("ranks share no memory, so MPI carries their collectives: %s", reasons[0])
+        return None
+    return memory
 
 
 def _mapped(path: str, mark: bytes) -> tuple[Any, str]:
@@ -88,10 +99,11 @@ class SharedMemory:
         everything = np.frombuffer(memory, np.uint8)
         semaphores, records = _SEMAPHORE * count ** 2, 2 * count * RECORD
         self.records = everything[semaphores:semaphores + records].reshape(2, count, RECORD)
+        self.marks = memoryview(memory)[semaphores:semaphores + records].cast("Q")       # the first number of each counts
         self.areas = everything[semaphores + records:].reshape(2, count, PIECE)
         self.turn, self.announced = 0, False                 # announced: records are compared at the next barrier
-        library = ctypes.CDLL(None, use_errno=True)
-        self.post, self.wait, self.look = library.sem_post, library.sem_wait, library.sem_trywait
+        library, brief = ctypes.CDLL(None, use_errno=True), ctypes.PyDLL(None)      # brief: without letting other threads run
+        self.post, self.wait, self.look = brief.sem_post, library.sem_wait, brief.sem_trywait
         others = [rank for rank in range(count) if rank != place]
 
         def semaphore(giver: int, taker: int) -> ctypes.c_void_p:
@@ -107,18 +119,31 @@ class SharedMemory:
         for mark in self.mine:
             self.post(mark)
         for mark in self.theirs:
-            if not any(self.look(mark) == 0 for _ in range(LOOKS)):
+            for _ in range(LOOKS):
+                if self.look(mark) == 0:
+                    break
+            else:
                 while self.wait(mark) != 0:                  # a signal has come: Python sees to it between two calls
                     pass
-        records, self.turn = self.records[self.turn], 1 - self.turn
+        first, self.turn = self._mark(0), 1 - self.turn
         if self.announced:
             self.announced = False
-            if (records[:, :HASH] != records[self.place, :HASH]).any():
+            marks = self.marks[first:first + self.count * _STEP:_STEP].tolist()
+            if marks.count(marks[0]) != self.count:
                 raise Differ
 
-    def announce(self, record: np.ndarray) -> None:
-        """Say by RECORD bytes what this rank is about to do. raises : Differ, at the next barrier, where others do not say so"""
-        self.records[self.turn, self.place] = record
+    def _mark(self, place: int) -> int:
+        """Where the mark of a rank is, this time."""
+        return (self.turn * self.count + place) * _STEP
+
+    def announce(self, mark: int, data: np.ndarray | None) -> None:
+        """Say by a number of 64 bits what this rank is about to do, and up to RECORD - HASH bytes with it.
+
+        raises : Differ, at the next barrier, where others say another number
+        """
+        self.marks[self._mark(self.place)] = mark
+        if data is not None:
+            self.records[self.turn, self.place, HASH:HASH + data.size] = data
         self.announced = True
 
     def settle(self) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError, ValueRangeError
-from ..common.ranks import Engine, described, folded, kind_of, set_thread_engine
+from ..common.ranks import Engine, described, folded, kind_of, kinds_of, set_thread_engine
 from ..common.seed import begin_own_seed, end_own_seed
 
 
@@ -159,6 +159,10 @@ class SimEngine(Engine):
 
     def spread(self, array, root, ranks):
         return self._meet(ranks, f"broadcast from {root}: {kind_of(array)}", array.copy())[root].copy()
+
+    def put_down(self, window, arrays, ranks):
+        heaps = self._meet(ranks, f"sum, where it is read, of {kinds_of(arrays)}", [array.copy() for array in arrays])
+        return [array for heap in heaps for array in heap]
 
     def deliver(self, array, to, tag):
         with self.room.change:

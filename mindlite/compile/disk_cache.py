@@ -45,7 +45,7 @@ from ..common.errors import InternalError, MindliteError
 from ..common.events import emit
 from ..common.files import replacing
 from ..common.lazy import LazyModule
-from ..common.ranks import engine
+from ..common.ranks import WORLD, engine
 from ..common.sources import folder_hash, sources_hash
 from ..common.tensor import Tensor
 from ..infer.results import Container, Made, Result, copy_of
@@ -138,7 +138,8 @@ def circumstances() -> list[Json]:
     """What decides about the result besides the function, as it is now: versions, processor, switches, ranks."""
     switches: list[Json] = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
     here = engine()
-    return [versions(), current().key, switches, [here.rank, here.size, sorted(here.groups.items()), here.link, here.pace]]
+    return [versions(), current().key, switches, [here.rank, here.size, sorted(here.groups.items()), here.link, here.pace,
+                                               here.is_near(WORLD)]]
 
 
 class Question:

@@ -46,7 +46,7 @@ from .printers.native import compile_native, native_ir
 from .printers.python import from_bits, load_python, print_python, to_bits
 from .printers.vm import Table, load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
-from .python_calls import PythonCall
+from .python_calls import OpenWindow, PythonCall, ReadWindow
 
 STACK = 4 << 20               # bytes that calls of Flows may take of the machine's stack
 WORTH_TOUCHING = 16 << 20     # bytes of an arena that a thread of its own touches
@@ -444,7 +444,7 @@ class Context:
             return 1
         except BaseException as error:
             ours = isinstance(error, Exception) and not isinstance(error, MindliteError) and (
-                isinstance(instruction, F.Handle) or isinstance(instruction.function, PythonCall))
+                isinstance(instruction, F.Handle) or isinstance(instruction.function, (PythonCall, OpenWindow, ReadWindow)))
             self.error = fault(error, "run", lambda: getattr(instruction.origin, "location", None)) if ours else error
             return 1
         return 0

@@ -32,7 +32,7 @@ from ..mindir.primitive import PRIMITIVES, Primitive, find_primitive
 from . import flow as F
 from . import memory
 from .description import Json, NotCacheable
-from .python_calls import Evaluation, Failure, Objects, PythonCall
+from .python_calls import Evaluation, Failure, Objects, OpenWindow, PythonCall, ReadWindow
 
 RECORDS = {cls.__name__: cls for cls in (
     F.Program, F.Flow, F.Block, F.Param, F.OutputSpec, F.Const, F.Data, F.Arith, F.Exact, F.Unary, F.Load, F.Store, F.Alloc,
@@ -108,6 +108,8 @@ class Writer:
             return ["plan", *[self.write(x) for x in value.fields()]]
         if cls is PythonCall and value.arrays and isinstance(value.function, Evaluation):
             return ["evaluate", *[self.write(x) for x in (value.function, value.given, value.gives, value.borrowed)]]
+        if cls in (OpenWindow, ReadWindow):
+            return ["window", cls is OpenWindow, *[self.write(x) for x in (value.shapes, value.dtype, value.group)]]
         if cls is PythonCall:
             raise NotCacheable("a part of it runs in Python")
         if cls is Failure and not self.is_error(value.error):
@@ -248,8 +250,14 @@ def _evaluate(reader: Reader, text: list) -> PythonCall:
     return PythonCall(function, given, gives, reader.objects, True, borrowed)
 
 
+def _window(reader: Reader, text: list) -> OpenWindow | ReadWindow:
+    shapes, dtype, group = [reader.read(x) for x in text[2:]]
+    return (OpenWindow if text[1] else ReadWindow)(shapes, dtype, group, reader.objects)
+
+
 READ = {
     "Flow": _flow,
+    "window": _window,
     "plan": _plan,
     "bool": lambda reader, text: bool(text[1]),
     "float": lambda reader, text: float.fromhex(text[1]),

@@ -28,6 +28,7 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import kernel_rule
 from ..ops.basic import reshape
+from ..ops.collectives import open_window, read_window
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put
@@ -37,7 +38,7 @@ from .library import is_in_library, library_rule, lower_finished
 from .lower_numbers import is_scalar, may_be_inexact
 from .lowering import ALIASES, LOWER, Lowering, Made, kind_of
 from .placement import Placement
-from .python_calls import Evaluation, Objects
+from .python_calls import Evaluation, Objects, OpenWindow, ReadWindow
 
 
 Parameters = frozenset[Parameter]
@@ -241,8 +242,25 @@ class _Entry(Lowering):
                 return self.operator(node)
             finally:
                 self.device = device
+        if node.fn in (open_window, read_window):
+            return self.window(node)
         rule = LOWER.get(node.fn)
         return self.operator(node) if rule is None else rule(self, node)
+
+    def window(self, node: CNode) -> Made:
+        """Lower open_window and read_window. What is put into a window is written there by the kernel that makes it."""
+        opens = node.fn is open_window
+        like = node.attrs["like"] if opens else [x.abstract for x in node.args[1:]]
+        run = (OpenWindow if opens else ReadWindow)(tuple([x.shape for x in like]), like[0].dtype, node.attrs["group"],
+                                                    self.objects)
+        kinds = [kind_of(element) for element in node.abstract.elements]
+        made = self.b.python(run, [self.value(x) for x in node.args], kinds, node.origin, pure=True)
+        for reader in self.graph.nodes if opens else ():
+            if reader.fn is read_window and reader.args[0].args[0] is node:
+                for operand, register in zip(reader.args[1:], made[1:]):
+                    if self.producer_of(operand) is not None:
+                        self.targets.setdefault(operand, register)
+        return made
 
     def operator(self, node: CNode) -> Made:
         """Lower a cluster or an operator: a kernel, else its eval rule, called in Python between native code."""

@@ -37,6 +37,7 @@ from ..parallel.layout import whole
 from ..parallel.overlap import overlap
 from ..parallel.partition import Ends, partition
 from ..parallel.stages import skip_unread_gradients
+from ..parallel.windows import read_in_place
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
 from .library import library_rule
@@ -292,6 +293,7 @@ PIPELINE = Pipeline((
     Pass("finish_products", "fuse", _finish_products, (BASIC, SIMPLIFIED)),
     Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph, wanted.target), (BASIC, SIMPLIFIED)),
     Pass("place", "fuse", _place),
+    Pass("read_in_place", "fuse", lambda graph, wanted: graph if wanted.device is not None else read_in_place(graph), (BASIC,)),
     Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))
@@ -303,5 +305,7 @@ LEVELS = {"O0": (Omission(frozenset({"complex_as_pairs", "accumulate_products", 
 DERIVED_ALREADY = Omission(frozenset({"derive"}), "the graph is that of a derivative, or its markers are gone")
 SIMPLE_ALREADY = Omission(frozenset({"simplify"}), "one operator, or a backward graph that was simplified when it was written")
 ON_THE_CPU = Omission(frozenset({"place"}), "who compiles a graph of eager mode says where its arguments lie")
-EAGER = (DERIVED_ALREADY, SIMPLE_ALREADY, ON_THE_CPU)
-RECORDED = (DERIVED_ALREADY,)
+AS_THEY_ARE_CALLED = Omission(frozenset({"read_in_place"}), "when eager mode compiles depends on time, and another rank may not "
+                              "have done so: collectives stay what they are")
+EAGER = (DERIVED_ALREADY, SIMPLE_ALREADY, ON_THE_CPU, AS_THEY_ARE_CALLED)
+RECORDED = (DERIVED_ALREADY, AS_THEY_ARE_CALLED)

@@ -17,6 +17,7 @@ import numpy as np
 from ..common.dim import Dim, product
 from ..common.dtype import DType
 from ..common.errors import MindliteError, Passed, Signal, Stage
+from ..common.ranks import address, engine
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import current_log
@@ -35,12 +36,12 @@ class Objects(threading.local):
 
     @contextlib.contextmanager
     def running(self) -> Iterator[list]:
-        """A run: its list of objects, which ends with it."""
+        """A run: its list of objects, which ends with it, also where a traceback still knows the list."""
         self.runs.append([])
         try:
             yield self.runs[-1]
         finally:
-            self.runs.pop()
+            self.runs.pop().clear()
 
     @property
     def items(self) -> list:
@@ -132,6 +133,37 @@ class Evaluation:
             raise
         except Exception as error:                           # what the operator says of these values
             raise Passed(error) from error
+
+
+@dataclass(frozen=True, eq=False)
+class OpenWindow:
+    """The operator open_window without arrays in between: () -> (number of the Window, where each of its arrays is)."""
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: DType
+    group: tuple[int, ...]
+    objects: Objects
+
+    def __call__(self) -> tuple[int, ...]:
+        window = engine().open_window(self.shapes, self.dtype.numpy, self.group)
+        return (self.objects.add(window), *[address(array) for array in window.mine])
+
+
+@dataclass(frozen=True, eq=False)
+class ReadWindow:
+    """The operator read_window: (number of the Window, where this rank's arrays are) -> where those of all ranks are."""
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: DType
+    group: tuple[int, ...]
+    objects: Objects
+
+    def __call__(self, number: int, *pointers: int) -> tuple[int, ...]:
+        window = self.objects.items[number]
+        arrays = [mine if pointer == address(mine) else array_at(pointer, self.dtype, shape)
+                  for mine, pointer, shape in zip(window.mine, pointers, self.shapes)]
+        with Stage("run"):
+            theirs = engine().read_window(window, arrays, self.group)
+        self.objects.add(theirs)
+        return tuple([address(array) for array in theirs])
 
 
 @dataclass(frozen=True, eq=False)

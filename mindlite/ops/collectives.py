@@ -13,13 +13,13 @@ all_reduce is all_reduce, that of all_gather reduce_scatter. A loss that every r
 """
 from __future__ import annotations
 
-import itertools
-import math
 from typing import Any
+
+import numpy as np
 
 from ..common.dim import total
 from ..common.errors import DTypeError, GradientError, RankError, ShapeError, ValueRangeError
-from ..common.ranks import FOLDS, WORLD, engine, kinds_of, packed
+from ..common.ranks import FOLDS, WORLD, engine, kinds_of, packed, unpacked
 from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
@@ -154,13 +154,7 @@ def all_reduce_coalesced_infer(*xs, reduction, group):
 
 @eval_rule(all_reduce_coalesced)
 def all_reduce_coalesced_eval(*xs, reduction, group):
-    return _unpacked(engine().all_reduce_joined(xs, reduction, group), [x.shape for x in xs])
-
-
-def _unpacked(flat, shapes):
-    """Arrays of these shapes in the memory of one that was packed."""
-    ends = list(itertools.accumulate(map(math.prod, shapes)))
-    return tuple([flat[end - math.prod(shape):end].reshape(shape) for end, shape in zip(ends, shapes)])
+    return tuple(unpacked(engine().all_reduce_joined(xs, reduction, group), [x.shape for x in xs]))
 
 
 @bprop_rule(all_reduce_coalesced)
@@ -618,8 +612,8 @@ def begin_eval(*xs, operator, settings):
         mine, kind, shapes = packed(xs), kinds_of(xs), [x.shape for x in xs]
 
         def reduced():
-            made = _unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True, kind=kind), shapes)
-            return made if prim is all_reduce_coalesced else made[0]
+            made = unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True, kind=kind), shapes)
+            return tuple(made) if prim is all_reduce_coalesced else made[0]
         return here.begin(reduced)
     run, (x,) = eval_rule[prim], [x.copy() for x in xs]
     return here.begin(lambda: run(x, **settings))
@@ -638,6 +632,47 @@ def finish_infer(began, *, abstract):
 @eval_rule(finish)
 def finish_eval(began, *, abstract):
     return began.wait()
+
+
+# ---------------------------------------------------------------- open_window, read_window
+
+@primitive(traits=TRAITS | {"message"})
+def open_window(*, like, group):
+    """Memory that the ranks of a machine share (parallel/windows.py writes it, into graphs of kernels): (the window, a tensor
+    for each of `like`, that may be filled for `read_window`).
+
+    like : AbstractTensors of one dtype and of known sizes
+    """
+
+
+@infer_rule(open_window)
+def open_window_infer(*, like, group):
+    return AbstractTuple((AbstractAny(), *like))
+
+
+@eval_rule(open_window)
+def open_window_eval(*, like, group):
+    window = engine().open_window(tuple([x.shape for x in like]), like[0].dtype.numpy, group)
+    return (window, *window.mine)
+
+
+@primitive(traits=TRAITS | {"message"})
+def read_window(window, *xs, group):
+    """All ranks' xs, those of the first rank first: an all_reduce whose readers fold. Nothing is copied where xs are in the
+    memory that `open_window` gave, and where they are read.
+
+    raises : RankError
+    """
+
+
+@infer_rule(read_window)
+def read_window_infer(window, *xs, group):
+    return AbstractTuple(xs * len(group))
+
+
+@eval_rule(read_window)
+def read_window_eval(window, *xs, group):
+    return tuple(engine().read_window(window, [np.asarray(x, order="C") for x in xs], group))
 
 
 # ---------------------------------------------------------------- on_rank

@@ -182,6 +182,9 @@ def test_prices_are_measured_and_kept(tmp_path):
         assert len(json.loads((tmp_path / "links.json").read_text())) == 1
         for price, (least, most) in zip(fast.pace, links.BOUNDS):
             assert least <= price <= most
+        config.set(cache_dir="")
+        links.set_link(slow, "slow")                         # nothing is kept where there is no place
+        assert 5e-3 <= slow.link[0]
     finally:
         config.set(**before)
 
