@@ -4,8 +4,9 @@
     d^k t_n / da^k = t_n Y_k(log x - psi(a+n+1), -psi'(a+n+1), ..)      Y_k the complete Bell polynomials
     dP / dx = exp(-x) x^(a-1) / Gamma(a)                                its derivatives by a: with the Bell polynomials too
 
-so derivatives of any order exist. Values for x > a + 1 are those of the continued fraction 6.5.31. zeta is the sum of
-Euler and Maclaurin (23.2.3, 23.2.9), the beta function's continued fraction is 26.5.8. NumPy computes them, in float64.
+so derivatives of any order exist; those of the incomplete beta function and of zeta are made alike. Values for x > a + 1
+are those of the continued fraction 6.5.31. zeta is the sum of Euler and Maclaurin (23.2.3, 23.2.9), the beta function's
+continued fraction is 26.5.8, its series 26.5.4. NumPy computes them, in float64.
 """
 from __future__ import annotations
 
@@ -17,19 +18,34 @@ from ..common.errors import ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 
 from .axes import as_known_int
+from .combined import xlogy
 from .define import as_operand, elementwise, to_float
 from .elementary import exp, log, log1p
+from .logic import equal, where
 from .special import BERNOULLI, FAR, digamma, lgamma, log_gamma_of_ndarray, polygamma_of, polygamma_of_ndarray
 
-_TERMS, _TINY, _ANEW = 500, 1e-300, 32
+_TERMS, _TINY, _ANEW, _WIDEST, _MOST = 500, 1e-300, 32, 1e4, 400_000
+
+
+def _bell_of_two(parts, i, j):
+    """The derivative i times by a, j times by b of exp(L), over exp(L): parts[p, q] is that of L, an array or a Tensor.
+
+    With j = 0 it is the complete Bell polynomial Y_i.
+    """
+    made = {(0, 0): 1.0}
+    for p in range(i + 1):
+        for q in range(j + 1):
+            if p:                                   # (exp(L) L_a), p - 1 times by a and q times by b
+                made[p, q] = sum(math.comb(p - 1, u) * math.comb(q, v) * made[p - 1 - u, q - v] * parts[u + 1, v]
+                                 for u in range(p) for v in range(q + 1))
+            elif q:
+                made[p, q] = sum(math.comb(q - 1, v) * made[0, q - 1 - v] * parts[0, v + 1] for v in range(q))
+    return made[i, j]
 
 
 def _bell(parts):
-    """The complete Bell polynomials Y_0 .. Y_k of k numbers, arrays or Tensors: Y_m = sum of C(m-1, i) Y_(m-1-i) parts[i]."""
-    made = [1.0]
-    for m in range(1, len(parts) + 1):
-        made.append(sum(math.comb(m - 1, i) * made[m - 1 - i] * parts[i] for i in range(m)))
-    return made[-1]
+    """The complete Bell polynomial Y_k of k numbers, arrays or Tensors."""
+    return _bell_of_two({(m, 0): part for m, part in enumerate(parts, 1)}, len(parts), 0)
 
 
 def _log_gamma(x):
@@ -96,10 +112,16 @@ def _incomplete_gamma(a, x, order=0, upper=False):
     return np.where(known, out, ends)
 
 
+def _times(density, polynomial):
+    """Their product, 0 where a density is 0: there the polynomial of log x may be infinite."""
+    return where(equal(density, 0), 0.0, density * polynomial)
+
+
 def _density(a, x, out, *, order, upper):
     """The derivative by x of the derivative by a of that order."""
     parts = [log(x) - digamma(a)] + [-polygamma_of(a, n=m) for m in range(1, order)]
-    slope = exp((a - 1) * log(x) - x - lgamma(a)) * (_bell(parts[:order]) if order else 1.0)
+    slope = exp(xlogy(a - 1, x) - x - lgamma(a))
+    slope = _times(slope, _bell(parts[:order])) if order else slope
     return -slope if upper else slope
 
 
@@ -178,40 +200,69 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)   # B / (2j)!
 
 
-def _zeta(x, q):
+def _product(f, g):
+    """The derivatives 0 .. k of f g, by Leibniz, of those of f and g."""
+    return [sum(math.comb(m, i) * f[i] * g[m - i] for i in range(m + 1)) for m in range(len(f))]
+
+
+def _zeta(x, q, order=0):
     x, q = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(q, np.float64))
     known, at_pole = (x > 1) & (q > 0), (q <= 0) & (q == np.floor(q)) | (x == 1)
     x, y = np.where(known, x, 2.0), np.where(known, q, 1.0)
-    total = np.zeros_like(x)
+
+    def power(base, more):
+        return [(-np.log(base)) ** m * base ** (-x - more) for m in range(order + 1)]
+
+    def factor(more):
+        return [x + more, 1.0, *[0.0] * order][:order + 1]
+
+    total: Any = np.zeros_like(x)
     for n in range(12):
-        total = total + (y + n) ** -x
-    end, rise = y + 12, x
-    total += end ** (1 - x) / (x - 1) + 0.5 * end ** -x
+        total = total + power(y + n, 0)[order]
+    end, rise = y + 12, factor(0)
+    pole = [(-1) ** m * math.factorial(m) / (x - 1) ** (m + 1) for m in range(order + 1)]
+    total += _product(power(end, -1), pole)[order] + 0.5 * power(end, 0)[order]
     for j, b in enumerate(_BERNOULLI):
-        total += b * rise * end ** (-x - 2 * j - 1)
-        rise = rise * (x + 2 * j + 1) * (x + 2 * j + 2)
-    return np.where(known, total, np.where(at_pole, np.inf, np.nan))
+        total += b * _product(rise, power(end, 2 * j + 1))[order]
+        rise = _product(_product(rise, factor(2 * j + 1)), factor(2 * j + 2))
+    return np.where(known, total, np.where(at_pole & (order == 0), np.inf, np.nan))
 
 
-def _slope_of_zeta(x, q, out):
-    return -x * zeta(x + 1, q)
+def _zeta_by_q(x, q, out, *, order):
+    """d/dq is -x zeta(x + 1, q), here with its derivatives by x."""
+    slope = -x * hurwitz_zeta(x + 1, q, order=order)
+    return slope - order * hurwitz_zeta(x + 1, q, order=order - 1) if order else slope
 
 
 @elementwise(scalar=None, array=_zeta, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda x, q, out: out * math.nan, _slope_of_zeta])
-def zeta(input: TensorLike, other: TensorLike):
-    """The sum of (other + k) ** -input for k = 0, 1, ..; NaN unless input > 1 and other > 0.
+             derivatives=[lambda x, q, out, *, order: hurwitz_zeta(x, q, order=order + 1), _zeta_by_q])
+def hurwitz_zeta(x, q, *, order):
+    """The derivative of that order by x of the sum of (q + k) ** -x for k = 0, 1, ..; NaN unless x > 1 and q > 0."""
 
-    gradient : by `other`; by `input` it is NaN: not known
+
+def zeta(input: TensorLike, other: TensorLike) -> Any:
+    """The zeta function of Hurwitz: the sum of (other + k) ** -input for k = 0, 1, ..; with gradients by both.
+
+    input, other : Tensor or number of real dtype; they broadcast and are promoted, integers to float32
+    out    : float; inf where input is 1 and where other is 0, -1, -2, .., else NaN unless input > 1 and other > 0
+    source : Abramowitz and Stegun 23.2.9; its derivatives by input: each term of Euler and Maclaurin's sum differentiated
     """
+    return hurwitz_zeta(input, other, order=0)
 
 
 # ---------------------------------------------------------------- incomplete beta
 
-def _incomplete_beta(a, b, x):
+def _incomplete_beta(a, b, x, orders=(0, 0)):
+    """The derivative of those orders by a and b of I_x(a, b): for x far from the ends by I_x(a, b) = 1 - I_(1-x)(b, a)."""
     a, b, x = np.broadcast_arrays(*(np.asarray(v, np.float64) for v in (a, b, x)))
-    known = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    known = (a > 0) & (b > 0) & (x >= 0) & (x <= 1) & np.isfinite(a) & np.isfinite(b)
     a, b, y = np.where(known, a, 1.0), np.where(known, b, 1.0), np.where(known, x, 0.5)
+    if orders != (0, 0):
+        out, turn = np.zeros_like(y), y > 0.5
+        for chosen, sign, first, second, z, (i, j) in ((~turn, 1, a, b, y, orders), (turn, -1, b, a, 1 - y, orders[::-1])):
+            chosen = chosen & (z > 0)                                 # at the ends I_x is 0 or 1 for all a and b
+            out[chosen] = sign * _beta_series(first[chosen], second[chosen], z[chosen], i, j)
+        return np.where(known, out, np.nan)
     turn = y > (a + 1) / (a + b + 2)
     a, b, y = np.where(turn, b, a), np.where(turn, a, b), np.where(turn, 1 - y, y)
     inside = np.where((y > 0) & (y < 1), y, 0.25)
@@ -227,17 +278,78 @@ def _incomplete_beta(a, b, x):
     return np.where(known, np.where(turn, 1 - part, part), np.nan)
 
 
-def _beta_density(a, b, x, out):
-    return exp(lgamma(a + b) - lgamma(a) - lgamma(b) + (a - 1) * log(x) + (b - 1) * log1p(-x))
+def _beta_series(a, b, x, i, j):
+    """The derivatives of the sum of Gamma(a+b+n) / (Gamma(b) Gamma(a+n+1)) x^(a+n) (1-x)^b for 0 < x <= 1/2 (26.5.4).
+
+    The terms rise to one place and fall from there: the sum starts where they begin to count, and ends where they have ceased to.
+    """
+    if not x.size:
+        return x
+    log_x, log_rest = np.log(x), np.log1p(-x)
+    peak = np.maximum((x * (a + b) - a - 1) / (1 - x), 0.0)
+    width = np.sqrt((a + b + peak) * (a + peak + 1) / np.maximum(b - 1, 1e-3)) * (peak > 0)
+    if np.max(width, initial=0) + np.sqrt(np.max(a + b, initial=0)) > _WIDEST:
+        raise ValueRangeError(f"betainc: derivatives by a and b are not computed where a + b is {np.max(a + b):.3g}: "
+                              "their series has too many terms")
+    start = np.maximum(np.floor(peak - 12 * width - 40), 0.0)
+    orders = [(p, q) for p in range(i + 1) for q in range(j + 1) if p + q]
+    of_b = [polygamma_of_ndarray(b, m) for m in range(j)]
+    n, total, plain = start, np.zeros_like(x), np.zeros_like(x)
+    for count in range(_MOST):
+        both, own = a + b + n, a + n + 1
+        if count % _ANEW == 0:
+            exponent = _log_gamma(both) - _log_gamma(b) - _log_gamma(own) + (a + n) * log_x + b * log_rest
+            of_both = [polygamma_of_ndarray(both, m) for m in range(i + j)]
+            of_own = [polygamma_of_ndarray(own, m) for m in range(i)]
+        parts = {(p, q): of_both[p + q - 1] - (of_own[p - 1] if not q else 0.0) - (of_b[q - 1] if not p else 0.0)
+                 + (log_x if (p, q) == (1, 0) else 0.0) + (log_rest if (p, q) == (0, 1) else 0.0) for p, q in orders}
+        term = np.exp(exponent)
+        total, plain = total + term * _bell_of_two(parts, i, j), plain + term
+        if np.all((term <= 1e-20 * plain) & (n > peak)):
+            break
+        exponent = exponent + np.log(both / own) + log_x
+        of_both = [psi + (-1) ** m * math.factorial(m) / both ** (m + 1) for m, psi in enumerate(of_both)]
+        of_own = [psi + (-1) ** m * math.factorial(m) / own ** (m + 1) for m, psi in enumerate(of_own)]
+        n = n + 1
+    return total
+
+
+def _beta_density(a, b, x, out, *, orders):
+    """The derivative by x of the derivative of those orders by a and b."""
+    i, j = orders
+    parts = {(1, 0): log(x) - digamma(a) + digamma(a + b), (0, 1): log1p(-x) - digamma(b) + digamma(a + b)}
+    for p in range(i + 1):
+        for q in range(j + 1):
+            if p + q > 1:
+                m = p + q - 1
+                parts[p, q] = polygamma_of(a + b, n=m) - (0.0 if p and q else polygamma_of(b if q else a, n=m))
+    slope = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + xlogy(a - 1, x) + xlogy(b - 1, 1 - x))
+    return _times(slope, _bell_of_two(parts, i, j)) if i + j else slope
+
+
+def _beta_by_a(a, b, x, out, *, orders):
+    return incomplete_beta(a, b, x, orders=(orders[0] + 1, orders[1]))
+
+
+def _beta_by_b(a, b, x, out, *, orders):
+    return incomplete_beta(a, b, x, orders=(orders[0], orders[1] + 1))
 
 
 @elementwise(scalar=None, array=_incomplete_beta, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda a, b, x, out: out * math.nan, lambda a, b, x, out: out * math.nan, _beta_density])
-def betainc(a: TensorLike, b: TensorLike, x: TensorLike):
-    """I_x(a, b), the regularised incomplete beta function; NaN unless a > 0, b > 0 and 0 <= x <= 1.
+             derivatives=[_beta_by_a, _beta_by_b, _beta_density])
+def incomplete_beta(a, b, x, *, orders):
+    """The derivative of those orders by a and b of I_x(a, b). NaN unless a > 0, b > 0 and 0 <= x <= 1."""
 
-    gradient : by x; by a and b it is NaN: not known
+
+def betainc(a: TensorLike, b: TensorLike, x: TensorLike) -> Any:
+    """I_x(a, b), the regularised incomplete beta function, with gradients by a, b and x.
+
+    a, b, x : Tensor or number of real dtype; they broadcast and are promoted, integers to float32
+    out     : float, in [0, 1]; NaN unless a > 0, b > 0 and 0 <= x <= 1
+    raises  : ValueRangeError for a gradient by a or b where they are so large that the series has too many terms
+    source  : Abramowitz and Stegun 26.5.8; the derivatives by a and b: 26.5.4, each term differentiated
     """
+    return incomplete_beta(a, b, x, orders=(0, 0))
 
 
 @elementwise(scalar=None, array=np.nextafter, accepts="f", kernel=False, traits={"library"},

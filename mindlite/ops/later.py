@@ -33,7 +33,7 @@ FAMILIES = {
                 "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn "
                 "ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"),
     "fractional_pool": ("", "fractional_max_pool2d fractional_max_pool3d"),
-    "gamma_functions": ("incomplete_gamma gamma_quantile_slope zeta betainc nextafter",
+    "gamma_functions": ("incomplete_gamma gamma_quantile_slope hurwitz_zeta incomplete_beta nextafter",
                         "betainc igamma igammac mvlgamma nextafter zeta"),
     "historical": ("", "batch_dot clip_by_global_norm col2im deepcopy dyn_shape eps frombuffer inplace_index_add intopk "
                        "is_tensor lrn mirror_pad repeat_elements scalar_cast scalar_to_tensor tuple_to_array view_as"),

@@ -110,8 +110,9 @@ SAMPLES = {
     "bessel_k": [((_within(0.3, 9, 4, 3),), dict(n=0, scaled=False)), ((_within(0.3, 60, 5),), dict(n=1, scaled=True))],
     "incomplete_gamma": [((_within(0.5, 4, 4, 3), _within(0.3, 6, 3)), dict(order=0, upper=upper))
                          for upper in (False, True)],
-    "betainc": [((_within(0.5, 4, 4), _within(0.5, 4, 4), _within(0.1, 0.9, 4)), {})],
-    "zeta": [((_within(1.5, 4, 4), _within(0.5, 4, 4)), {})],
+    "incomplete_beta": [((_within(0.5, 4, 4), _within(0.5, 4, 4), _within(0.1, 0.9, 4)), dict(orders=orders))
+                        for orders in ((0, 0), (1, 0), (1, 1))],
+    "hurwitz_zeta": [((_within(1.5, 4, 4), _within(0.5, 4, 4)), dict(order=order)) for order in (0, 1)],
     "nextafter": _binary(_f),
     "orthogonal_triangular": [((_f(4, 3),), dict(full=False)), ((_f(2, 3, 4),), dict(full=False)),
                               ((_f(3, 3),), dict(full=True))],

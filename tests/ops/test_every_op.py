@@ -33,7 +33,6 @@ CASES = [(name, k) for name in OPERATORS for k in range(len(SAMPLES.get(name, ()
 COMPLEX_ONLY = {"real", "imag", "conj", "complex"}
 NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
                  "stored": "its gradient is that of a leaf", "unique": "it has no gradient by definition",
-                 "zeta": "its slope by the exponent is not known", "betainc": "its slopes by a and b are not known",
                  "eigenpairs": "of what does not depend on phases: test_factors",
                  "sgd_update": "it asks whether a float operand is 0"}
 OF_ANOTHER_FORM = {"singular_decomposition": "of what does not depend on phases: test_complex_matrices",

@@ -45,6 +45,47 @@ def test_incomplete_functions_are_those_that_have_a_closed_form():
     _close(ops.mvlgamma(Tensor([3.0], ms.float64), 2), [math.log(math.pi) / 2 + math.lgamma(3.0) + math.lgamma(2.5)])
 
 
+def test_the_incomplete_beta_function_has_gradients_by_all_that_it_takes():
+    def beta(a, b, x):
+        return ops.betainc(a, b, x).sum()
+
+    def slope_by_a(a, b, x):
+        return ms.grad(beta, 0)(a, b, x).sum()
+
+    x, one, three = np.array([0.0, 0.03, 0.4, 0.6, 0.97, 1.0]), Tensor(np.ones(6)), Tensor(np.full(6, 3.0))
+    inner = np.where(x == 0, 1.0, x)                  # I_x(a, 1) = x^a, I_x(1, b) = 1 - (1 - x)^b
+    _close(ms.grad(beta, 0)(three, one, Tensor(x)), x ** 3 * np.log(inner), 1e-14)
+    _close(ms.grad(slope_by_a, 0)(three, one, Tensor(x)), x ** 3 * np.log(inner) ** 2, 1e-14)
+    _close(ms.grad(slope_by_a, 2)(three, one, Tensor(x)), 3 * x ** 2 * np.log(inner) + x ** 2, 1e-13)
+    _close(ms.grad(beta, 2)(three, one, Tensor(x)), 3 * x ** 2, 1e-14)
+    _close(ms.grad(lambda x: ops.igamma(1.0, x).sum())(Tensor(x)), np.exp(-x), 1e-14)
+    _close(ms.grad(beta, 1)(one, three, Tensor(x)), (-(1 - x) ** 3 * np.log(np.where(x == 1, 1.0, 1 - x))), 1e-14)
+    compiled = ms.jit(ms.grad(beta, (0, 1, 2)), fullgraph=True)
+    for got, want in zip(compiled(three, one + 1, Tensor(x)), ms.grad(beta, (0, 1, 2))(three, one + 1, Tensor(x))):
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-14)
+
+
+def test_gradients_of_the_incomplete_beta_function_at_large_parameters_are_sums_where_the_terms_count():
+    large = Tensor(np.array([1e4, 1e6]))              # by symmetry: minus the one by b; Stirling's series gives the size
+    slope = ms.grad(lambda a, b: ops.betainc(a, b, 0.5).sum(), (0, 1))(large, large)
+    _close(slope[0], -slope[1], 1e-10)
+    np.testing.assert_allclose(slope[0].asnumpy(), -0.5 / np.sqrt(math.pi * large.asnumpy()), rtol=1e-4)
+    with pytest.raises(ValueError, match="too many terms"):
+        ms.grad(lambda a: ops.betainc(a, a, 0.5).sum())(Tensor(np.array([1e12])))
+
+
+def test_the_zeta_function_has_gradients_by_both():
+    def zeta(s, q):
+        return ops.zeta(s, q).sum()
+
+    s, one = Tensor(np.array([2.0, 3.0])), Tensor(np.ones(2))
+    known = np.array([-0.937548254315843754, -0.198126242885636853])           # zeta'(2), zeta'(3)
+    _close(ms.grad(zeta, 0)(s, one), known, 1e-14)
+    _close(ms.grad(zeta, 0)(s, one + 1), known, 1e-14)                          # the term of k = 0 is the constant 1
+    _close(ms.grad(lambda s, q: ms.grad(zeta, 1)(s, q).sum(), 0)(Tensor(np.array([1.5])), Tensor(np.array([3.0]))),
+           ms.grad(lambda s, q: ms.grad(zeta, 0)(s, q).sum(), 1)(Tensor(np.array([1.5])), Tensor(np.array([3.0]))), 1e-13)
+
+
 def test_outside_of_their_domain_they_are_nan_or_infinite():
     nothing = ops.igamma(Tensor([-1.0, 0.0, 1.0]), Tensor([1.0, 1.0, -1.0]))
     assert np.isnan(nothing.asnumpy()).all()
