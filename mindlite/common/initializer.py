@@ -21,11 +21,14 @@ from .errors import ArgumentError, ShapeError, ValueRangeError
 from .seed import generator
 from .tensor import Tensor
 
-_BY_NAME: dict = {}
+BY_NAME: dict = {}
 
 
 class Initializer:
-    """Base of initialisers: a subclass gives `values(shape)`, an ndarray or number. `settings` are what is printed."""
+    """Base of initialisers: a subclass gives `values(shape)`, an ndarray or number, or fills an array in `_initialize(array)`.
+
+    settings : what is printed
+    """
 
     def __init__(self, **settings: float | str) -> None:
         self.settings = settings
@@ -33,7 +36,7 @@ class Initializer:
     def __init_subclass__(cls, names: tuple[str, ...] = (), **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name in (cls.__name__, *names):
-            _BY_NAME[name.lower()] = cls
+            BY_NAME[name.lower()] = cls
 
     def values(self, shape: tuple[int, ...]) -> Any:
         """The values for `shape` (tuple of int), as float64 or a number."""
@@ -41,6 +44,9 @@ class Initializer:
 
     def __call__(self, array: np.ndarray) -> None:
         """Fill `array` in place; values are cast to its dtype."""
+        self._initialize(array)
+
+    def _initialize(self, array: np.ndarray) -> None:
         array[...] = self.values(array.shape)
 
     def __repr__(self) -> str:
@@ -266,10 +272,10 @@ def initializer(init: Any, shape: Ints | None = None, dtype: DTypeLike = dt.floa
             raise ShapeError(f"initializer: the Tensor has shape {list(init.shape)}, not {list(_as_shape(shape))}")
         return Tensor(init, dtype)
     if isinstance(init, str):
-        if init.lower() not in _BY_NAME:
+        if init.lower() not in BY_NAME:
             raise ValueRangeError(f"initializer: no initialiser is named {init!r}",
-                                  hint="one of " + ", ".join(sorted(_BY_NAME)))
-        init = _BY_NAME[init.lower()]()
+                                  hint="one of " + ", ".join(sorted(BY_NAME)))
+        init = BY_NAME[init.lower()]()
     elif isinstance(init, (int, float)) and not isinstance(init, bool):
         init = Constant(init)
     elif not isinstance(init, Initializer):

@@ -6,18 +6,19 @@ import enum
 import gc
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .. import ops
+from .. import mint, ops
 from ..common import dtype as dt
 from ..common.checks import check_bool, check_positive_int, check_string, check_value_type
 from ..common.config import config
 from ..common.dtype_kinds import TensorType
 from ..common.errors import ArgumentError, InternalError, MissingAttributeError, ValueRangeError
 from ..common.log import logger
-from ..common.seed import get_seed
+from ..common.seed import generator, get_seed
 from ..common.tensor import Tensor
 from ..dataset.operation import Operation
 from ..dataset.text import NormalizeForm
@@ -26,6 +27,7 @@ from ..functional.context import get_context
 from ..functional.runtime import empty_cache
 from ..nn.cell import Cell
 from ..nn.layer.basic import weight_and_bias
+from ..nn.layer.recurrent import gru_step, lstm_step, rnn_relu_step, rnn_step
 from ..ops.operations import Operation as Primitive
 from ..train import save_checkpoint
 
@@ -119,14 +121,78 @@ def _assignment(array: np.ndarray, value: Any) -> np.ndarray:
     return array
 
 
+def _init_random_uniform(a: float, b: float, shape: tuple[int, ...]) -> np.ndarray:
+    """Uniform numbers in [a, b) of the shape, from the stream of random numbers that initialisers draw of."""
+    return generator().uniform(a, b, shape)
+
+
+def _rnn_tanh_cell(inputs: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> Tensor:
+    """One step of an RNN with tanh: the next hidden state [N, H]. w_ih : [H, I]; w_hh : [H, H]; biases : [H] or None"""
+    return rnn_step(ops.dense(inputs, w_ih, b_ih), ops.dense(hidden, w_hh, b_hh), (hidden,))[0]
+
+
+def _rnn_relu_cell(inputs: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> Tensor:
+    """One step of an RNN with relu: the next hidden state [N, H]."""
+    return rnn_relu_step(ops.dense(inputs, w_ih, b_ih), ops.dense(hidden, w_hh, b_hh), (hidden,))[0]
+
+
+def _gru_cell(inputs: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> Tensor:
+    """One step of a GRU: the next hidden state [N, H]. w_ih : [3 H, I]; w_hh : [3 H, H]"""
+    return gru_step(ops.dense(inputs, w_ih, b_ih), ops.dense(hidden, w_hh, b_hh), (hidden,))[0]
+
+
+def _lstm_cell(inputs: Tensor, hidden: tuple[Tensor, Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Any,
+               b_hh: Any) -> tuple[Tensor, ...]:
+    """One step of an LSTM: the next states (h, c). hidden : (h, c); w_ih : [4 H, I]; w_hh : [4 H, H]"""
+    return lstm_step(ops.dense(inputs, w_ih, b_ih), ops.dense(hidden[0], w_hh, b_hh), hidden)[1]
+
+
+class ParamInfo:
+    """What MindSpore's C++ keeps of a Parameter: it is kept where it is set, and nothing here reads it."""
+    name, requires_grad, layerwise_parallel, parallel_optimizer = "Parameter", True, False, True
+
+
+def pyboost_empty(arguments: Any) -> Tensor:
+    """A Tensor whose elements are not set. arguments : [sizes, dtype, device]"""
+    size, dtype, device = arguments
+    return mint.empty(size, dtype=dtype, device=device)
+
+
+def index_add_ext_op(input: Tensor, index: Tensor, source: Tensor, dim: int, alpha: float = 1) -> Tensor:
+    """input with alpha * source added at `index` along `dim`: `mint.index_add` with its arguments in another order."""
+    return mint.index_add(input, dim, index, source, alpha=alpha)
+
+
+def _framework_profiler_step_start() -> None:
+    """Nothing: it tells the profiler of MindSpore's C++ that a step begins."""
+
+
+def _framework_profiler_step_end() -> None:
+    """Nothing: it tells the profiler of MindSpore's C++ that a step has ended."""
+
+
+def _set_prim_op_user_data(prim: Any, key: str, value: Any) -> Any:
+    """The operator: `random_cache`, which MindSpore's C++ reads here, has no meaning as no random result is kept."""
+    return prim
+
+
 def trace(function: Any) -> Any:
     """The function: `jit` compiles here, and it needs no other reading."""
     return function
 
 
-def CudnnGRU(*args: Any, **kwargs: Any) -> NoReturn:
-    """raises : ValueRangeError, as this is an operator of GPUs"""
-    raise ValueRangeError("CudnnGRU: there is no such operator on a CPU", hint="nn.GRU")
+def _of_another_device(name: str, hint: str) -> Callable[..., NoReturn]:
+    """An operator of GPUs or Ascend that libraries import everywhere and call on those devices: a call is refused."""
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise ValueRangeError(f"{name}: there is no such operator on a CPU", hint=hint)
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"raises : ValueRangeError, as a CPU has no such operator; {hint} computes the same"
+    return refuse
+
+
+CudnnGRU, DynamicGRUV2 = _of_another_device("CudnnGRU", "nn.GRU"), _of_another_device("DynamicGRUV2", "nn.GRU")
+DynamicRNN = _of_another_device("DynamicRNN", "nn.LSTM")
+flash_attention_score = _of_another_device("flash_attention_score", "ops.scaled_dot_product_attention")
 
 
 def matrix_set_diag(input_x: Tensor, diagonal: Tensor, k: Any = 0, alignment: str = "RIGHT_LEFT") -> Tensor:

@@ -13,7 +13,7 @@ _DTYPE_WORDS = {name: f"mindlite.common.dtype:{dtype}" for name, dtype in {
 # MindSpore's classes of dtypes, and what public libraries take from inside MindSpore
 _DTYPE_CLASSES = {name: f"mindlite.common.dtype_kinds:{name}" for name in (
     "Type", "Number", "Bool", "Int", "UInt", "Float", "BFloat", "Complex", "TensorType")}
-_INSIDE = "mindlite.mindspore.internals:"
+_INSIDE, _FUNCTIONAL = "mindlite.mindspore.internals:", "mindlite.mint.nn.functional:"
 _TRAINING = "mindlite.mindspore.training:"
 _TENSOR = ("mindlite.common.tensor",)
 _OPERATIONS = ("mindlite.ops.operations",)
@@ -83,7 +83,8 @@ _MINT_INSIDE = {
     **{name: f"mindlite.common.tensor:Tensor.{name}" for name in (
         "new_zeros", "new_ones", "bernoulli_", "clamp_", "erfinv_", "exponential_", "normal_", "put_", "random_", "tanh_",
         "uniform_", "zero_")},
-    "conv_transpose2d": "mindlite.mint.nn.functional:conv_transpose2d",
+    "conv_transpose2d": "mindlite.mint.nn.functional:conv_transpose2d", "pad_ext": _FUNCTIONAL + "pad",
+    "avg_pool2d_ext": _FUNCTIONAL + "avg_pool2d",
     **{f"{name}_view": f"mindlite.mint:{name}" for name in ("broadcast_to", "chunk", "narrow", "split", "unsqueeze")},
     "select_ext_view": "mindlite.mint:select", "transpose_ext_view": "mindlite.mint:transpose",
     "glu_ext": "mindlite.mint.nn.functional:glu", "softplus_ext": "mindlite.mint.nn.functional:softplus"}
@@ -151,9 +152,9 @@ _REASONS = {
         "get_ckpt_path_with_strategy", "export_split_mindir", "split_mindir", "split_dynamic_mindir",
         "get_allgather_cell", "sync_pipeline_shared_parameters")}
 _REASONS["an operator of Ascend alone"] = tuple("""
-    AlltoAllV AlltoAllVC ApplyRotaryPosEmb BatchISendIRecv DumpGradient DynamicGRUV2 DynamicRNN GroupTopk NPUAllocFloatStatus
+    AlltoAllV AlltoAllVC ApplyRotaryPosEmb BatchISendIRecv DumpGradient GroupTopk NPUAllocFloatStatus
     NPUClearFloatStatus NPUGetFloatStatus NeighborExchangeV2 PagedAttention PagedAttentionMask RNNTLoss ReshapeAndCache TensorDump
-    add_layer_norm add_rms_norm all_gather_matmul all_to_all_v_c flash_attention_score fused_infer_attention_score
+    add_layer_norm add_rms_norm all_gather_matmul all_to_all_v_c fused_infer_attention_score
     incre_flash_attention lightning_indexer matmul_reduce_scatter moe_distribute_combine moe_distribute_dispatch
     moe_init_routing_v2 moe_token_permute moe_token_unpermute multi_scale_deformable_attn_function nsa_compress
     nsa_compress_attention nsa_select_attention prompt_flash_attention ring_attention_update rotary_position_embedding rotated_iou
@@ -263,7 +264,8 @@ MODULES = {
     "common.np_dtype": ((), {"bfloat16": "ml_dtypes:bfloat16"}),
     "common.api": (("mindlite.functional",), _EXECUTORS),
     "common.initializer": (_INITIALIZER, {"_calculate_fan_in_and_fan_out": "mindlite.common.initializer:fans",
-                                          "_assignment": _INSIDE + "_assignment"}),
+                                          "_INITIALIZER_ALIAS": "mindlite.common.initializer:BY_NAME",
+                                          **{name: _INSIDE + name for name in ("_assignment", "_init_random_uniform")}}),
     "common.parameter": (_TENSOR + _INITIALIZER, {
         "_Buffer": "mindlite.nn.registry:Buffer", "_is_parameter_generated": _TRAINING + "_is_parameter_generated"}),
     "common.tensor": (_TENSOR, {}),
@@ -278,9 +280,11 @@ MODULES = {
     "nn.layer": (_NN, {}),
     "nn.layer.conv": (_NN, {**_OF_MINT, "_Conv": _INSIDE + "_Conv",
                             "_deconv_output_length": _INSIDE + "_deconv_output_length"}),
+    "nn.layer.rnn_cells": (_NN, {name: _INSIDE + name for name in (
+        "_rnn_tanh_cell", "_rnn_relu_cell", "_lstm_cell", "_gru_cell")}),
     **{f"nn.layer.{name}": (_NN, _OF_MINT) for name in (
         "activation", "basic", "container", "embedding", "normalization", "padding", "pooling", "rnns",
-        "rnn_cells", "transformer", "math", "image", "combined", "timedistributed")},
+        "transformer", "math", "image", "combined", "timedistributed")},
     "nn.loss": (_NN, {"L1LossExt": "mindlite.mint.nn:L1Loss"}),
     "nn.loss.loss": (_NN, {}),
     "nn.optim": (_NN, {}),
@@ -299,7 +303,8 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS, **_WORDS, **_COLLECTIVES}),
+    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS, **_WORDS, **_COLLECTIVES, **{
+        name: _INSIDE + name for name in ("DynamicGRUV2", "DynamicRNN", "flash_attention_score")}}),
     "ops.function.comm_func": ((), _COLLECTIVES),
     "ops.operations": (_OPERATIONS, {**_GRADIENTS, "identity": "mindlite.ops.operations:Identity",
                                      "ReduceOp": "mindlite.ops:ReduceOp",
@@ -320,17 +325,22 @@ MODULES = {
     "ops.auto_generate.gen_ops_def": (_OPS, {"bmm_ext": _MINT_INSIDE["bmm_ext"], **{
         name + "_ext": f"mindlite.ops.operations:{name.capitalize()}Ext.function"
         for name in ("add", "sub", "sum", "mean")}}),
-    "ops.auto_generate.gen_ops_prim": (_OPERATIONS, _GRADIENTS),
+    "ops.auto_generate.gen_ops_prim": (_OPERATIONS, {
+        **_GRADIENTS, "index_add_ext_op": _INSIDE + "index_add_ext_op", "embedding_op": _FUNCTIONAL + "embedding",
+        "conv1d_ext_op": _FUNCTIONAL + "conv1d", "conv1d_padding_op": _FUNCTIONAL + "conv1d"}),
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
     "_extends": ((), {"cell_attr_register": "mindlite.functional.jit:cell_attr_register"}),
     "_extends.parse": ((), {}),
     "_extends.parse.compile_config": ((), {}),
     "_checkparam": (("mindlite.common.checks",), {}),
     "_c_dataengine": ((), {}),
-    "_c_expression.typing": (_DTYPE, _DTYPE_CLASSES),
+    "_c_expression.typing": (_DTYPE, {**_DTYPE_CLASSES, **{
+        f"k{name}": f"mindlite.common.dtype:{name.lower()}" for name in ("Float16", "Float32", "BFloat16")}}),
     "_c_expression": (_TENSOR, {**{name: f"mindlite.mindspore.functions:{name}" for name in (
                                     "_random_normal", "_random_uniform", "_truncated_normal")},
-                                "MSContext": _INSIDE + "MSContext", "TensorPy": "mindlite.common.tensor:Tensor",
+                                **{name: _INSIDE + name for name in (
+                                    "MSContext", "ParamInfo", "pyboost_empty", "_framework_profiler_step_start",
+                                    "_framework_profiler_step_end")}, "TensorPy": "mindlite.common.tensor:Tensor",
                                 "CreationType": "mindlite.functional.executor:CreationType",
                                 "security": "mindlite.functional.executor:security",
                                 "CommExecOrderChecker": "mindlite.communication.execution_order:CommExecOrderChecker"}),
@@ -340,7 +350,9 @@ MODULES = {
     "ops.functional": (_OPS, {**_SYNONYMS, **_WORDS}),
     "ops.function": (_OPS, {**_SYNONYMS, "grad": "mindlite.ops:grad"}),
     **{f"ops.function.{name}": (_OPS, {**_SYNONYMS, **_MINT_INSIDE}) for name in (
-        "array_func", "math_func", "nn_func", "random_func", "grad", "grad.grad_func")},
+        "array_func", "math_func", "nn_func", "grad", "grad.grad_func")},
+    "ops.function.random_func": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, "_get_seed": _INSIDE + "_get_graph_seed",
+                                        "_set_prim_op_user_data": _INSIDE + "_set_prim_op_user_data"}),
     "ops.functional_overload": (("mindlite.mint", *_OPS), {}),
     "ops.composite": (("mindlite.functional.composite", "mindlite.functional.words", "mindlite.functional", "mindlite.ops"),
                       {name: f"mindlite.functional.hints:{name}" for name in ("add_flags", "core")}),

@@ -487,3 +487,23 @@ def test_a_cell_knows_whether_it_has_a_bprop():
         def bprop(self, x, out, dout):
             return (dout * 2,)
     assert Doubled().has_bprop and not nn.ReLU().has_bprop
+
+
+@pytest.mark.parametrize("kind", [nn.SequentialCell, nn.CellList])
+def test_names_of_what_is_appended_are_those_of_mindspore(kind):
+    class Mix(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.mix = nn.SequentialCell(nn.Dense(1, 1, has_bias=False))
+
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.row = kind()
+            for _ in range(3):
+                self.row.append(Mix())                        # the first one's "0.mix.0.weight" has two places that may be its own
+
+    assert [p.name for p in Net().get_parameters()] == ["0.mix.0.weight", "0.mix.1.mix.0.weight", "0.mix.2.mix.0.weight"]
+    row = kind([Mix(), nn.ReLU(), Mix()])                    # the second one's "2" confirms the first place
+    row.append(Mix())
+    assert [p.name for p in row.get_parameters()] == ["0.mix.0.weight", "2.mix.0.weight", "3.mix.0.weight"]

@@ -40,10 +40,18 @@ class _Row(Cell):
         self.cell_list = tuple(self._cells.values())
 
     def _outer_prefix(self) -> str:
-        for path, param in self.parameters_and_names():
-            if param.name.endswith(path):
-                return param.name[:len(param.name) - len(path)]
-        return ""
+        """The path of this Cell in a larger one, as MindSpore reads it; checkpoints hold the names that come of it.
+
+        The name of the first Cell's first parameter is parted at that Cell's own name: at the first place where the next
+        Cell's parameter has that one's own name too, else at the last. So in a row of one Cell that has a "0" inside
+        ("0.block.0.weight") a second Cell gets the path "0.block.1".
+        """
+        firsts = [(name, next(iter(cell.get_parameters())).name.split(".")) for name, cell in self._cells.items()
+                  if any(True for _ in cell.get_parameters())][:2]
+        places = [place for place, part in enumerate(firsts[0][1]) if part == firsts[0][0]] if firsts else []
+        confirmed = [place for place in places if len(firsts) > 1 and firsts[1][1][place:place + 1] == [firsts[1][0]]]
+        place = confirmed[0] if confirmed else places[-1] if places else 0
+        return "".join(f"{part}." for part in firsts[0][1][:place]) if firsts else ""
 
     def _set_cells(self, cells: Iterable[Cell]) -> None:
         self._set_row([(str(number), _checked(self, cell)) for number, cell in enumerate(cells)])

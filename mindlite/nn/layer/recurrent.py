@@ -24,22 +24,22 @@ from ..cell import Cell
 from .basic import flag, positive_int
 
 
-def _rnn_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def rnn_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     h = ops.tanh(gates + hidden)
     return h, (h,)
 
 
-def _rnn_relu_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def rnn_relu_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     h = ops.relu(gates + hidden)
     return h, (h,)
 
 
-def _lstm_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def lstm_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     h, c = lstm_gates(gates, hidden, state[1])
     return h, (h, c)
 
 
-def _gru_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+def gru_step(gates: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
     h = gru_gates(gates, hidden, state[0])
     return h, (h,)
 
@@ -55,7 +55,7 @@ def _parameters(gates: int, input_size: int, hidden_size: int, has_bias: bool, d
 
 class _StepCell(Cell):
     """One step: what RNNCell, LSTMCell and GRUCell share. `step` is the formula, `gates` the number of its gates."""
-    gates, step = 1, staticmethod(_rnn_step)
+    gates, step = 1, staticmethod(rnn_step)
 
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: DTypeLike = dt.float32) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class RNNCell(_StepCell):
         if nonlinearity not in ("tanh", "relu"):
             raise ValueRangeError(f"RNNCell: nonlinearity is tanh or relu, not {nonlinearity!r}")
         self.nonlinearity = nonlinearity
-        self.step = _rnn_step if nonlinearity == "tanh" else _rnn_relu_step
+        self.step = rnn_step if nonlinearity == "tanh" else rnn_relu_step
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self.next_state(x, (hx,))[0]
@@ -102,7 +102,7 @@ class LSTMCell(_StepCell):
     has_bias : bool: with a bias
     dtype : of the Parameters, float32 by default
     """
-    gates, step = 4, staticmethod(_lstm_step)
+    gates, step = 4, staticmethod(lstm_step)
 
     def construct(self, x: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
         if not isinstance(hx, (tuple, list)) or len(hx) != 2:
@@ -116,7 +116,7 @@ class GRUCell(_StepCell):
     has_bias : bool: with a bias
     dtype : of the Parameters, float32 by default
     """
-    gates, step = 3, staticmethod(_gru_step)
+    gates, step = 3, staticmethod(gru_step)
 
     def construct(self, x: Tensor, hx: Tensor) -> Tensor:
         return self.next_state(x, (hx,))[0]
@@ -131,7 +131,7 @@ class _Recurrent(Cell):
     bidirectional : a second direction from the end; outputs are joined on the last axis
     Parameters    : weight_ih_l0, weight_ih_l0_reverse, weight_ih_l1, .., weight_hh_l0, .., bias_ih_l0, .., bias_hh_l0, ..
     """
-    gates, states, step = 1, 1, staticmethod(_rnn_step)
+    gates, states, step = 1, 1, staticmethod(rnn_step)
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, has_bias: bool = True, batch_first: bool = False,
                  dropout: float = 0.0, bidirectional: bool = False, dtype: DTypeLike = dt.float32) -> None:
@@ -288,7 +288,7 @@ class RNN(_Recurrent):
         if nonlinearity not in ("tanh", "relu"):
             raise ValueRangeError(f"RNN: nonlinearity is tanh or relu, not {nonlinearity!r}")
         self.nonlinearity = nonlinearity
-        self.step = _rnn_step if nonlinearity == "tanh" else _rnn_relu_step
+        self.step = rnn_step if nonlinearity == "tanh" else rnn_relu_step
 
 
 class LSTM(_Recurrent):
@@ -303,7 +303,7 @@ class LSTM(_Recurrent):
     dropout : float, a probability, in training
     dtype : of the Parameters, float32 by default
     """
-    gates, states, step = 4, 2, staticmethod(_lstm_step)
+    gates, states, step = 4, 2, staticmethod(lstm_step)
 
     def construct(self, x: Tensor, hx: Any = None, seq_length: Tensor | None = None) -> Any:
         return self._forward(x, hx, seq_length)
@@ -323,4 +323,4 @@ class GRU(_Recurrent):
     raises : ValueRangeError for a dropout outside [0, 1), ShapeError for inputs that do not fit
     source : Cho et al. 2014
     """
-    gates, step = 3, staticmethod(_gru_step)
+    gates, step = 3, staticmethod(gru_step)
