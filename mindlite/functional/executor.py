@@ -1,7 +1,10 @@
 """MindSpore's executors by name: waiting for what is under way, and compiling a Cell without running it."""
 import enum
 
+from ..common.checks import check_bool
 from ..common.errors import Refusal
+from ..common.threads import here
+from ..ops.state import pause_gradients, resume_gradients
 from .cell import compiled_cell
 from .runtime import synchronize
 
@@ -17,6 +20,15 @@ class PyNativeExecutor:
 
     def set_creation_type(self, tensor, creation_type):
         """Say how a view came about; see CreationType."""
+
+    def enable_grad(self):
+        """Whether operators are recorded for gradients: not inside of `no_grad`, nor after `set_enable_grad(False)`."""
+        return not here.state.before
+
+    def set_enable_grad(self, flag):
+        """Stop recording, or record again what the innermost stop has kept from it; nothing where it is so already."""
+        if check_bool(flag, "flag", "set_enable_grad") != self.enable_grad():
+            (resume_gradients if flag else pause_gradients)()
 
     def sync(self):
         """See `synchronize`."""

@@ -10,22 +10,34 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Axes
-from ..common.dim import compare, product
+from ..common.dim import Dim, compare, product
 from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
+from ..mindir.graph import AnfNode
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import cast as cast_scalar, reduce
 from .axes import as_flag, as_shape, axes_of, broadcast_index, fill_in, flatten_index, normal_axes, normal_axis, unflatten_index
 from .sbp import elementwise_spec, is_one, letters, local_shape, sbp_rule
 
 
+def _with_axes(x):
+    """A number, also one that is known at run time, as a tensor without axes; anything else as it is."""
+    if isinstance(x, (bool, int, float, complex)):
+        return np.asarray(x, dt.dtype(type(x)).numpy)
+    if isinstance(x, Dim):
+        return scalar_to_tensor(x, dtype=dt.int64)
+    if isinstance(x, AnfNode) and isinstance(x.abstract, AbstractScalar):
+        return scalar_to_tensor(x, dtype=dt.dtype(x.abstract.type))
+    return x
+
+
 # ---------------------------------------------------------------- cast
 
 def _cast_prepare(args, attrs):
-    return args, {"dtype": dt.dtype(attrs["dtype"])}
+    return (_with_axes(args[0]),), {"dtype": dt.dtype(attrs["dtype"])}
 
 
 @primitive(prepare=_cast_prepare, traits={"elementwise"})
@@ -120,10 +132,10 @@ sbp_rule(scalar_to_tensor, "->")
 # ---------------------------------------------------------------- reshape
 
 def _reshape_prepare(args, attrs):
-    shape = as_shape("reshape", attrs["shape"])
+    x, shape = _with_axes(args[0]), as_shape("reshape", attrs["shape"])
     if -1 in shape:
-        shape = fill_in("reshape", shape, args[0].size)
-    return args, {"shape": shape}
+        shape = fill_in("reshape", shape, x.size)
+    return (x,), {"shape": shape}
 
 
 @primitive(prepare=_reshape_prepare, traits={"view"})

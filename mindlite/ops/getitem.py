@@ -2,9 +2,9 @@
 
     x[2, ::-1, None, i]   ->   slice, then reshape (ints drop an axis, None adds one), then gather along i's axis
 
-Ints, slices, Ellipsis, None, integer tensors (and lists), bool masks and numbers known at run time may be mixed; the
-result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). `setitem` gives a new tensor; in
-eager mode a Tensor is then given its data. Both are executed, not parsed, so that sizes may be Dims.
+Ints, slices, Ellipsis, None, integer tensors (and lists, and tuples within the index), bool masks and numbers known at
+run time may be mixed; the result is NumPy's (advanced indexing, "Combining advanced and basic indexing"). `setitem` gives
+a new tensor; in eager mode a Tensor is then given its data. Both are executed, not parsed, so that sizes may be Dims.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _entries(x, index):
     """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as
     a mark."""
     items = list(index) if isinstance(index, tuple) else [index]
-    items = [as_stack(i) if isinstance(i, (list, range)) else i for i in items]
+    items = [as_stack(i) if isinstance(i, (list, tuple, range)) else i for i in items]
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
              else i for i in items]
     items = _without_bools(items)

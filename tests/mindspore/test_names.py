@@ -329,3 +329,49 @@ def test_the_generators_of_initialisers_fill_an_array_by_their_seed():
         assert call is _random_normal or np.abs(first).max() <= max(bounds)
     with pytest.raises(ValueError, match="leave nothing"):
         _truncated_normal(0, first, 1.0, 1.0, 0.0, 1.0)
+
+
+def test_recording_for_gradients_is_switched_off_and_on_again():
+    def stopped(x):
+        before = _pynative_executor.enable_grad()
+        _pynative_executor.set_enable_grad(False)
+        kept = x * x
+        assert not _pynative_executor.enable_grad()
+        _pynative_executor.set_enable_grad(before)
+        return kept + 3 * x
+
+    def inside(x):
+        with mindlite.no_grad():
+            assert not _pynative_executor.enable_grad()
+            return x * x
+    x = mindlite.Tensor([2.0])
+    assert mindlite.grad(stopped)(x).tolist() == [3.0] and mindlite.grad(inside)(x).tolist() == [0.0]
+    assert _pynative_executor.enable_grad()
+    with pytest.raises(TypeError):
+        _pynative_executor.set_enable_grad("no")
+
+
+def test_an_initialiser_of_ones_own_fills_an_array():
+    class Ramp(ms.common.initializer.Initializer):
+        def _initialize(self, arr):
+            ms.common.initializer._assignment(arr, np.arange(arr.size))
+
+    made = initializer(Ramp(), [2, 3], mstype.float16)
+    assert made.dtype == mstype.float16 and made.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_steps_of_recurrent_cells_are_those_of_the_layers():
+    rng = np.random.default_rng(0)
+    x, h, c = (mindlite.Tensor(rng.standard_normal((2, n)).astype("f")) for n in (3, 4, 4))
+    for name, layer, state in (("_rnn_tanh_cell", ms.nn.RNNCell, h), ("_gru_cell", ms.nn.GRUCell, h),
+                               ("_lstm_cell", ms.nn.LSTMCell, (h, c))):
+        cell = layer(3, 4)
+        step = getattr(ms.nn.layer.rnn_cells, name)(x, state, *cell.get_parameters())
+        want = cell(x, state)
+        for one, other in zip(step if name == "_lstm_cell" else (step,), want if name == "_lstm_cell" else (want,)):
+            np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5)
+
+
+def test_operators_of_other_devices_are_refused_when_they_are_called():
+    with pytest.raises(ValueError, match="flash_attention_score: there is no such operator on a CPU"):
+        ms.ops.flash_attention_score(None, None, None, 1)

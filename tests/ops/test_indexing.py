@@ -29,6 +29,7 @@ INDICES = [
     (True, 2), (1, True), (1, slice(None), True), (I([0, 2]), True), (slice(None), I([1, 2]), slice(None), True),
     (True, I([[0], [1]]), True, slice(None)), (0, True, X[0, :, 0] > 0), (Ellipsis, True, X[0, 0] > 0),
     (Ellipsis, X[0, :, 0] > 0, slice(None)), (None, True, 1),
+    ((0, 2), -1), ((0, 1, 1),), (slice(None), (0, 2)), ((True, False, True),), (((0, 1), (1, 0)), 1), (0, (1, 2), [0, 1]), ((),),
 ]
 
 

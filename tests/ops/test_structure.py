@@ -164,3 +164,13 @@ def test_the_value_of_a_padding_may_be_a_tensor_and_has_a_gradient(way):
     slopes = way(ms.grad(lambda x, value: (ops.pad(x, (1, 2), value=value) * 3).sum(), (0, 1)))(x, value)
     np.testing.assert_array_equal(slopes[0].asnumpy(), np.full((2, 3), 3))
     assert float(slopes[1]) == 2 * 3 * 3
+
+
+def test_a_number_is_cast_and_reshaped_as_a_tensor_without_axes():
+    def both(n, x):
+        return ops.cast(2.5, ms.float16), ops.reshape(3, (1, -1)), ops.cast(n, ms.int8), ops.cast(x.shape[0], ms.float32)
+
+    for function in (both, ms.jit(both, fullgraph=True), ms.jit(both, dynamic=1, fullgraph=True)):
+        made = function(True, Tensor(np.zeros(4, np.float32)))
+        assert [(str(t.dtype), t.shape, t.tolist()) for t in made] == [
+            ("Float16", (), 2.5), ("Int64", (1, 1), [[3]]), ("Int8", (), 1), ("Float32", (), 4.0)]
