@@ -36,7 +36,8 @@ _CHECKPOINTS = {**{name: f"mindlite.train.transform:{name}" for name in (
     **{f"{name.replace('transform', 'convert')}": f"mindlite.train.transform:{name}" for name in (
         "rank_list_for_transform", "transform_checkpoint_by_rank", "transform_checkpoints")}}
 _INITIALIZER = ("mindlite.common.initializer",)
-_EXECUTORS = {"_pynative_executor": "mindlite.functional.executor:pynative_executor",
+_EXECUTORS = {"_no_grad": "mindlite.functional:no_grad",
+              "_pynative_executor": "mindlite.functional.executor:pynative_executor",
               "_cell_graph_executor": "mindlite.functional.executor:cell_graph_executor",
               "_CellGraphExecutor": "mindlite.functional.executor:CellGraphExecutor",
               "_PyNativeExecutor": "mindlite.functional.executor:PyNativeExecutor",
@@ -125,6 +126,7 @@ _PARAMETERS = {"Parameter": "mindlite.common.tensor:Parameter",
      "Tensor": "mindlite.common.tensor:Tensor"}
 
 
+_OF_ASCEND = {name: _INSIDE + name for name in ("DynamicGRUV2", "DynamicRNN")}
 _HINTS = {name: f"mindlite.functional.hints:{name}" for name in ("lazy_inline", "no_inline")}
 # what MindSpore shows of `runtime` at its top as well
 _RUNTIME = (
@@ -303,10 +305,10 @@ MODULES = {
     "nn.learning_rate_schedule": (_NN, {}),
     "nn.dynamic_lr": (_NN, {}),
 
-    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS, **_WORDS, **_COLLECTIVES, **{
-        name: _INSIDE + name for name in ("DynamicGRUV2", "DynamicRNN", "flash_attention_score")}}),
+    "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS, **_WORDS, **_COLLECTIVES, **_OF_ASCEND,
+             "flash_attention_score": _INSIDE + "flash_attention_score"}),
     "ops.function.comm_func": ((), _COLLECTIVES),
-    "ops.operations": (_OPERATIONS, {**_GRADIENTS, "identity": "mindlite.ops.operations:Identity",
+    "ops.operations": (_OPERATIONS, {**_GRADIENTS, **_OF_ASCEND, "identity": "mindlite.ops.operations:Identity",
                                      "ReduceOp": "mindlite.ops:ReduceOp",
                                      **{name: f"mindlite.functional.composite:{name}" for name in (
                                          "ForiLoop", "Scan", "WhileLoop")}}),

@@ -87,7 +87,8 @@ def _is_mask_without_axes(item):
 def _entries(x, index):
     """The index as a list with one entry per axis of x, None for each new axis; masks as integer tensors; ... stays as
     a mark."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = list(index) if isinstance(index, tuple) or isinstance(index, list) and any(
+        i is None or i is Ellipsis or isinstance(i, slice) for i in index) else [index]
     items = [as_stack(i) if isinstance(i, (list, tuple, range)) else i for i in items]
     items = [as_operand(np.asarray(i, np.int64)) if isinstance(i, np.ndarray) and i.size == 0 and i.dtype.kind == "f"
              else i for i in items]

@@ -501,7 +501,7 @@ def test_names_of_what_is_appended_are_those_of_mindspore(kind):
             super().__init__()
             self.row = kind()
             for _ in range(3):
-                self.row.append(Mix())                        # the first one's "0.mix.0.weight" has two places that may be its own
+                self.row.append(Mix())
 
     assert [p.name for p in Net().get_parameters()] == ["0.mix.0.weight", "0.mix.1.mix.0.weight", "0.mix.2.mix.0.weight"]
     row = kind([Mix(), nn.ReLU(), Mix()])                    # the second one's "2" confirms the first place

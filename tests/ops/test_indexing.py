@@ -140,6 +140,21 @@ def test_a_tensor_without_axes_is_no_sequence():
     assert [row.asnumpy().tolist() for row in Tensor(np.eye(2))] == [[1, 0], [0, 1]]
 
 
+@pytest.mark.parametrize("index", [[slice(None), slice(0, 1)], [slice(1, 3)], [None, 0], [Ellipsis, 2], [slice(None), I([0, 2])]],
+                         ids=str)
+def test_a_list_that_holds_more_than_numbers_is_the_index_itself(index):
+    def read_and_write(x):
+        kept = x[index] * 1
+        x[index] = 7.0
+        return kept, x
+
+    written = X.copy()
+    written[tuple(index)] = 7
+    for function in (read_and_write, jit(read_and_write, fullgraph=True)):
+        for got, want in zip(function(Tensor(X.copy())), (X[tuple(index)], written)):
+            np.testing.assert_array_equal(got.asnumpy(), want)
+
+
 @pytest.mark.parametrize("index, error", [(3, IndexRangeError), ((0, 0, 0, 0), IndexRangeError), (1.5, IndexRangeError),
                                           ("a", IndexRangeError), (I([0, 5]), IndexRangeError),
                                           ((Ellipsis, Ellipsis), IndexRangeError), (False, IndexRangeError),
