@@ -228,6 +228,10 @@ def _zeta(x, q, order=0):
     return np.where(known, total, np.where(at_pole & (order == 0), np.inf, np.nan))
 
 
+def _zeta_by_x(x, q, out, *, order):
+    return hurwitz_zeta(x, q, order=order + 1)
+
+
 def _zeta_by_q(x, q, out, *, order):
     """d/dq is -x zeta(x + 1, q), here with its derivatives by x."""
     slope = -x * hurwitz_zeta(x + 1, q, order=order)
@@ -235,7 +239,7 @@ def _zeta_by_q(x, q, out, *, order):
 
 
 @elementwise(scalar=None, array=_zeta, accepts="f", prepare=to_float, kernel=False, traits={"library"},
-             derivatives=[lambda x, q, out, *, order: hurwitz_zeta(x, q, order=order + 1), _zeta_by_q])
+             derivatives=[_zeta_by_x, _zeta_by_q])
 def hurwitz_zeta(x, q, *, order):
     """The derivative of that order by x of the sum of (q + k) ** -x for k = 0, 1, ..; NaN unless x > 1 and q > 0."""
 
