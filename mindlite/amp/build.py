@@ -8,7 +8,7 @@ from .. import nn
 from ..common import dtype as dt
 from ..common.checks import check_value_type
 from ..common.errors import ArgumentError, ValueRangeError
-from ..ops import cast
+from ..functional.words import mixed_precision_cast
 from .manager import DynamicLossScaleManager, LossScaleManager
 from .precision import LEVELS, auto_mixed_precision
 
@@ -20,13 +20,7 @@ class _WithLossInFloat32(nn.WithLossCell):
     """A network that computes in 16 bits, its loss in float32."""
 
     def construct(self, data: Any, label: Any) -> Any:
-        return self._loss_fn(_float32(self._backbone(data)), _float32(label))
-
-
-def _float32(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return type(value)([_float32(x) for x in value])
-    return cast(value, dtype=dt.float32) if value.dtype.is_float else value
+        return self._loss_fn(*mixed_precision_cast(dt.float32, (self._backbone(data), label)))
 
 
 def build_train_network(network: nn.Cell, optimizer: nn.Cell, loss_fn: Any = None, level: str = "O0",

@@ -18,6 +18,7 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.ranks import WORLD, engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..functional.parallel_context import ParallelMode
+from ..functional.words import mixed_precision_cast
 from ..ops.collectives import all_reduce_coalesced, broadcast_from
 from ..parallel.buckets import PIECE
 from .cell import Cell
@@ -50,7 +51,8 @@ class WithLossCell(Cell):
 class WithEvalCell(Cell):
     """(loss_fn(network(data), label), network(data), label).
 
-    network : Cell;   loss_fn : Cell or function;   add_cast_fp32 : bool: outputs are made float32 first
+    network : Cell;   loss_fn : Cell or function
+    add_cast_fp32 : bool: outputs, and what is floating of the label, are made float32 first
     raises  : ArgumentError for another network or add_cast_fp32
     """
 
@@ -64,7 +66,7 @@ class WithEvalCell(Cell):
     def construct(self, data: Any, label: Any) -> Any:
         outputs = self._network(data)
         if self.add_cast_fp32:
-            outputs, label = ops.cast(outputs, dtype=dt.float32), ops.cast(label, dtype=dt.float32)
+            outputs, label = ops.cast(outputs, dtype=dt.float32), mixed_precision_cast(dt.float32, label)
         return self._loss_fn(outputs, label), outputs, label
 
 

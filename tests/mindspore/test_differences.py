@@ -86,6 +86,34 @@ def axes_of_all_elements():
     assert x.argmax_with_value(None, True)[0].shape == ()
 
 
+@difference("nn.Momentum(use_nesterov=True), ApplyMomentum of the same")
+def nesterov():
+    for option in (False, True):
+        param, accum = Parameter(Tensor([1.0]), name="w"), Parameter(Tensor([0.5]), name="a")
+        P.ApplyMomentum(use_nesterov=option)(param, accum, 0.1, Tensor([2.0]), 0.9)
+        close(param, [1 - 0.1 * (2 + 0.9 * 2.45 if option else 2.45)])
+        other = Parameter(Tensor([1.0]), name="w")
+        nn.Momentum([other], 0.1, 0.9, use_nesterov=option)((Tensor([2.0]),))
+        close(other, [1 - 0.1 * (2 + 0.9 * 2 if option else 2)])
+
+
+@difference("grad_centralization of a group of Parameters")
+def centralised():
+    param = Parameter(Tensor([[0.0, 0.0, 0.0]]), name="w")
+    nn.SGD([{"params": [param], "grad_centralization": True}], 1.0)((Tensor([[1.0, 2.0, 6.0]]),))
+    close(param, [[2.0, 1.0, -3.0]])
+
+
+@difference("nn.FTRL, ApplyFtrl with l1 where the sum of gradients is below 0")
+def ftrl():
+    found = []
+    for l1 in (0.0, 0.05):
+        param = Parameter(Tensor([1.0, -1.0]), name="w")
+        nn.FTRL([param], learning_rate=0.1, l1=l1)((Tensor([0.5, -0.5]),))
+        found.append(param.asnumpy())
+    assert found[0][0] > found[1][0] > 0 and found[0][1] < found[1][1] < 0
+
+
 @difference("an optimiser's operator (ApplyAdagradV2) of float64 variables and a float32 rate")
 def wide_variables():
     variable, sums = (Parameter(Tensor(np.array([value])), name=str(value)) for value in (0.4472826, 0.4472827))

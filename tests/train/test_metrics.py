@@ -26,6 +26,9 @@ def by_class(function):
     return function(TRUTH, GUESS, average=None, zero_division=0)
 
 
+NONE = np.array([[1, 0], [0, 0]])                    # a sample without labels
+
+
 CASES = {                                            # name: (metric, inputs, what it gives)
     "accuracy": (m.Accuracy(), (SCORES, TRUTH), lambda: reference.accuracy_score(TRUTH, GUESS)),
     "accuracy, one-hot": (m.Accuracy(), (SCORES, np.eye(4)[TRUTH]), lambda: reference.accuracy_score(TRUTH, GUESS)),
@@ -36,6 +39,8 @@ CASES = {                                            # name: (metric, inputs, wh
         [reference.precision_score(o, s, zero_division=0) for o, s in zip(OTHERS, ONES)])),
     "recall, labels": (m.Recall("multilabel"), (ONES, OTHERS), lambda: np.array(
         [reference.recall_score(o, s, zero_division=0) for o, s in zip(OTHERS, ONES)])),
+    "precision, no labels": (m.Precision("multilabel"), (NONE.astype(np.float32), NONE), lambda: np.array([1.0, 0.0])),
+    "recall, no labels": (m.Recall("multilabel"), (NONE, NONE.astype(np.float32)), lambda: np.array([1.0, 0.0])),
     "F1": (m.F1(), (SCORES, TRUTH), lambda: by_class(reference.f1_score)),
     "F2": (m.Fbeta(2), (SCORES, TRUTH), lambda: reference.fbeta_score(TRUTH, GUESS, beta=2, average=None)),
     "top 1": (m.Top1CategoricalAccuracy(), (SCORES, TRUTH), lambda: reference.top_k_accuracy_score(TRUTH, SCORES, k=1)),

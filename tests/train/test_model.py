@@ -1,4 +1,6 @@
 """Model: a training is what its steps are by hand, in every mode; hooks come in order; what does not fit is refused."""
+import math
+
 import numpy as np
 import pytest
 
@@ -188,6 +190,17 @@ def test_a_step_that_overflows_changes_no_weight_and_halves_the_scale(mode):
     model.train(1, Batches(broken[:8], LABEL[:8]))
     assert not net.weight.asnumpy().any() and manager.get_loss_scale() == 512.0
     assert model.train_network.scale_sense.asnumpy() == 512.0
+
+
+@pytest.mark.parametrize("level", ["O0", "O1", "O2", "O3", "auto"])
+def test_numbers_of_classes_stay_whole_numbers_at_every_level(mode, level):
+    net = nn.SequentialCell(nn.Dense(3, 2, weight_init="zeros", bias_init="zeros"))
+    labels = (LABEL[:, 0] > 0).astype(np.int32)
+    model = Model(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"), nn.SGD(net.trainable_params(), 0.0),
+                  metrics={"loss", "acc"}, amp_level=level)
+    model.train(1, Batches(DATA, labels))
+    assert model.eval(Batches(DATA, labels)) == {"loss": pytest.approx(math.log(2), rel=1e-3),
+                                                 "acc": pytest.approx((labels == 0).mean())}
 
 
 @pytest.mark.parametrize("level", ["O1", "O2", "O3", "auto"])

@@ -56,8 +56,8 @@ class _Share(ByClass):
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
         predicted, truth = self._hot(*self._read(inputs))
-        self._hits.append((predicted * truth).sum(axis=0))
-        self._counts.append(self._counted(predicted, truth).sum(axis=0))
+        self._hits.append((predicted * truth).sum(axis=0, dtype=float))
+        self._counts.append(self._counted(predicted, truth).sum(axis=0, dtype=float))       # TINY is 0 in float32
         if self._type == "classification":
             self._hits, self._counts = [np.sum(self._hits, axis=0)], [np.sum(self._counts, axis=0)]
 
