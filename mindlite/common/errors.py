@@ -16,6 +16,7 @@ import ast
 import contextlib
 import difflib
 import gc
+import os
 import sys
 import threading
 import types
@@ -301,6 +302,7 @@ def node_in(below: Any) -> Any:
 
 
 _NOWHERE = Location("", 0)
+_PYTHON = "<frozen", os.path.join(os.path.dirname(os.__file__), "multiprocessing", "")          # a forked process begins there
 
 
 class _Locations(threading.local):
@@ -364,8 +366,7 @@ def _user_frame() -> tuple[Any, int]:
     """(the innermost frame that is not mindlite's or None, how far it is from the caller's caller, which is 1)."""
     frame: types.FrameType | None = sys._getframe(2)
     level = 1
-    while frame is not None and (is_framework(frame.f_code.co_filename)
-                                 or frame.f_code.co_filename.startswith("<frozen")):
+    while frame is not None and (is_framework(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(_PYTHON)):
         frame, level = frame.f_back, level + 1
     return frame, level
 

@@ -20,23 +20,38 @@ hashlib = LazyModule("hashlib")
 def replacing(path: os.PathLike | str, durable: bool = True) -> Iterator[Any]:
     """Yield a binary file that takes the place of `path` when the block has ended; folders are made.
 
+    Until then it has no name where the file system knows such files, so that a program which is killed leaves nothing.
+
     durable : it is on the disk before it takes the place; False for caches, which can be made anew
     raises  : OSError
     """
     folder, name = os.path.split(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     beside = os.path.join(folder, f".{name}.{os.urandom(4).hex()}")
+    nameless = _nameless(folder)
     try:
-        with open(beside, "xb") as stream:
+        with open(beside, "xb") if nameless is None else open(nameless, "wb") as stream:
             yield stream
+            stream.flush()
             if durable:
-                stream.flush()
                 os.fsync(stream.fileno())
+            if nameless is not None:                         # src_dir_fd: else Python links to the link in /proc
+                os.link(f"/proc/self/fd/{nameless}", beside, src_dir_fd=nameless, follow_symlinks=True)
         os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
         raise
+
+
+def _nameless(folder: str) -> int | None:
+    """The descriptor of a new file in the folder that has no name; None where there are none (open(2), O_TMPFILE)."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError:                              # of some file systems; others fail again at a name, and say why
+        return None
 
 
 def read_checked(path: os.PathLike | str, mark: bytes) -> bytes | None:

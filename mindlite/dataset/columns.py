@@ -89,14 +89,15 @@ def stacked(rows: list[list], names: Sequence[str]) -> list:
                 continue
             values = tuple(map(np.asarray, values))
             first = values[0]
-        for value in values:
+        for k, value in enumerate(values):
             if value.shape != first.shape:
                 raise StackError(f"Cannot batch tensors with different shapes in column {column}. First element had shape "
                                  f"{_shape(first)} and this element had shape {_shape(value)}",
-                                 note=f"column {names[column]!r}", hint="padded_batch pads them")
+                                 note=f"column {names[column]!r}, rows 0 and {k} of the batch", hint="padded_batch pads them")
             if value.dtype != first.dtype and (value.dtype.kind != first.dtype.kind or first.dtype.kind not in "US"):
                 raise StackError(f"Cannot batch tensors with different types in column {column}. First element had type "
-                                 f"{first.dtype} and this element had type {value.dtype}", note=f"column {names[column]!r}")
+                                 f"{first.dtype} and this element had type {value.dtype}",
+                                 note=f"column {names[column]!r}, rows 0 and {k} of the batch")
         found.append(np.array(values) if first.ndim == 0 else np.stack(values))
     return found
 

@@ -319,6 +319,9 @@ class Run:
             return self.value(description)
         except BadSample as bad:
             return _Skipped(str(bad))
+        except (SystemExit, KeyboardInterrupt) as error:     # of the user's code: Ctrl-C is the parent's business
+            raise PipelineError(f"{type(error).__name__} {error}\n      {self._explain(note)}",
+                                location=user_line(error)) from error
         finally:
             draws.end()
 

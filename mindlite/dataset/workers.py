@@ -54,6 +54,14 @@ END_AFTER = 1.0                          # seconds that a worker has to end befo
 class WorkerError(MindliteError, RuntimeError):
     """A worker process has raised, or has died."""
 
+    @classmethod
+    def told(cls, text: str) -> WorkerError:
+        """The error with a worker's text, which may show the line already where the rows are asked for."""
+        error = cls(text)
+        if error.location is not None and error.location.show().partition("\n")[0] + "\n" in text:
+            error.location = None
+        return error
+
 
 class Region:
     """Bytes that two processes see, without a name in the file system; either side lets it grow."""
@@ -269,7 +277,7 @@ class Pool:
         good, value = self.results.pop(ticket)
         if not good:
             self.close()
-            raise WorkerError(value)
+            raise WorkerError.told(value)
         return value
 
     def _receive(self, worker: _Worker) -> None:

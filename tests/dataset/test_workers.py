@@ -167,6 +167,32 @@ def test_an_error_in_a_worker_is_raised_here_with_sample_operation_and_line(monk
     assert gone([worker for worker in children_of(os.getpid()) if worker not in others])
 
 
+@pytest.mark.parametrize("leave", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
+def test_a_function_that_leaves_the_program_is_named_like_one_that_raises(monkeypatch, leave):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    def leaves_at_three(x, y):
+        if y == 3:
+            raise leave
+        return x, y
+    dataset = ds.GeneratorDataset(Noise(), ["x", "y"], shuffle=False, num_parallel_workers=2).map(leaves_at_three, ["x", "y"])
+    with pytest.raises(RuntimeError) as caught:
+        list(dataset.create_tuple_iterator(num_epochs=1))
+    for part in (type(leave).__name__, "row 3 of map", "leaves_at_three", "raise leave"):
+        assert part in str(caught.value)
+
+
+def test_rows_that_make_no_batch_show_the_users_line_whoever_stacks_them(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    found = []
+    for count in (1, 2):
+        dataset = ds.GeneratorDataset(Noise(), ["x", "y"], shuffle=False, num_parallel_workers=count).batch(4)
+        with pytest.raises(RuntimeError, match="rows 0 and 1 of the batch") as caught:
+            list(dataset.create_tuple_iterator(num_epochs=1))
+        found.append(str(caught.value))
+    assert found[0] == found[1] and __file__ in found[0]
+
+
 def test_a_worker_that_dies_names_what_it_was_doing(monkeypatch):
     others = children_of(os.getpid())
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
