@@ -425,6 +425,22 @@ def test_loops_over_pixels_give_the_bits_of_numpy():
         assert kernels.normalised(image[:, ::-1], mean, std, True).tobytes() == plain[:, ::-1].transpose(2, 0, 1).tobytes()
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int16])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_nearest_pixels_and_blurs_of_floats_are_those_of_numpy(dtype, channels):
+    numbers = np.random.default_rng(6)
+    for h, w, height, width in ((1, 1, 3, 2), (7, 9, 20, 4), (30, 41, 11, 50), (30, 41, 30, 40)):
+        image = numbers.integers(0, 256, (h + 2, w + 2, channels)).astype(dtype)[1:1 + h, 1:1 + w]
+        rows, columns = (np.arange(want) * have // want for have, want in ((h, height), (w, width)))
+        assert np.array_equal(vision.Resize((height, width), vision.Inter.NEAREST)(image), image[rows][:, columns])
+    if dtype == np.float32:
+        for h, w in ((3, 2), (12, 10), (33, 57)):
+            image = numbers.random((h, w + 2, channels), np.float32)[:, 1:-1] * 255
+            for size in (3, (5, 3), 7):
+                plain = vision.GaussianBlur(size, 1.5)(image.astype(np.float64))
+                np.testing.assert_allclose(vision.GaussianBlur(size, 1.5)(image), plain, rtol=1e-5)
+
+
 @pytest.mark.parametrize("image", [IMAGE, IMAGE[:, ::2], IMAGE.astype(np.float32), IMAGE[..., :1]],
                          ids=["bytes", "apart", "floats", "grey"])
 def test_normalising_and_moving_the_channels_in_one_map_is_doing_both_one_after_the_other(image):

@@ -7,7 +7,7 @@ import functools
 
 from llvmlite import ir
 
-from ...common.dtype import dtype as to_dtype, float32, int16, int32, uint8
+from ...common.dtype import dtype as to_dtype, float32, int16, int32, int64, uint8
 from ..target import current
 from . import image_filters
 from .native import F32, F64, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_writer
@@ -25,6 +25,8 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
            "normalised"  args [image, bytes of a row, height, width, out float32, float32[mean.., std..]], [begin, end): rows;
                                facts: channels are the first axis of out, left and right are exchanged
            "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows
+           "nearest"     args [image, bytes of a row, out, its width, int64[width], int64[height]: which columns, which rows],
+                               [begin, end): rows of out; channels: bytes of a pixel
            "grey"        args [image, bytes of a row, width, out uint8 of one channel], [begin, end): rows
            "blended"     args [image, bytes of a row, width, out uint8, other, float32[share of the image, of the other]],
                                [begin, end): rows; facts: "one" float32, "grey" or "same", uint8 images without gaps
@@ -188,4 +190,17 @@ def write_mirrored(f, channels):
                 target[x * channels + k] = line[(width - 1 - x) * channels + k]
 
 
-KINDS = {"linear": write_linear_bytes, "normalised": write_normalised, "mirrored": write_mirrored, **image_filters.KINDS}
+@kernel_writer(lambda size: f"nearest_{size}")
+def write_nearest(f, size):
+    """Each pixel one of the image."""
+    stride, width = f.arg(1), f.arg(3)
+    image, out = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(2))
+    columns, rows = f.array(int64, f.arg(4)), f.array(int64, f.arg(5))
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(rows[y] * stride), out.at(y * width * size)
+        with f.loop(0, width) as x:
+            f.copy(target.at(x * size).address, line.at(columns[x] * size).address, size)
+
+
+KINDS = {"nearest": write_nearest, "linear": write_linear_bytes, "normalised": write_normalised, "mirrored": write_mirrored,
+         **image_filters.KINDS}

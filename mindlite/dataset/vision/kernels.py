@@ -83,6 +83,15 @@ def mirrored(image: np.ndarray) -> np.ndarray:
     return out
 
 
+def nearest(image: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Each pixel one of the image's, by its row and column, int64. image : see `byte_image` and `float_image`"""
+    channels = image.shape[2]
+    out = np.empty((len(rows), len(columns), channels), image.dtype)
+    _run(_function("nearest", channels * image.itemsize), len(rows), _address(image), image.strides[0], _address(out),
+         len(columns), _address(columns), _address(rows))
+    return out
+
+
 def grey(image: np.ndarray) -> np.ndarray:
     """The brightness of each pixel, (height, width). image : see `byte_image`, three channels"""
     height, width, channels = image.shape

@@ -30,6 +30,8 @@ def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.n
         return resize_pil(as_pil(image), height, width, how)
     if how == Inter.NEAREST:
         rows, columns = (_nearest(have, want) for have, want in ((image.shape[0], height), (image.shape[1], width)))
+        if kernels.byte_image(image) or kernels.float_image(image):
+            return kernels.nearest(image, rows, columns)
         return image.take(rows, 0).take(columns, 1)
     if how == Inter.LINEAR and image.shape[0] == 2 * height and image.shape[1] == 2 * width:
         how = Inter.AREA                 # OpenCV: halving by LINEAR is the mean of four

@@ -53,6 +53,13 @@ def fixed_point(weights: np.ndarray) -> np.ndarray:
     return whole
 
 
+def neighbours(size: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(indices [size, k], weights [size, k] in float32) of what each place of an axis, mirrored at its ends, is mixed of."""
+    half = len(weights) // 2
+    index = np.pad(np.arange(size), half, "reflect")[np.arange(size)[:, None] + np.arange(len(weights))]
+    return index, np.broadcast_to(weights.astype(np.float32), index.shape)
+
+
 @image_operation(kernel_size=odd, sigma=optional(sigmas), pil=False)
 def GaussianBlur(image, /, kernel_size, sigma=None):
     """Smoothed by a Gaussian. kernel_size : odd, or (width, height);  sigma : 0.3 ((width - 1) / 2 - 1) + 0.8 by default"""
@@ -62,6 +69,8 @@ def GaussianBlur(image, /, kernel_size, sigma=None):
         across, down = fixed_point(across), fixed_point(down)
     if kernels.byte_image(image) and len(across) // 2 < image.shape[1] and len(down) // 2 < image.shape[0]:
         return kernels.blurred(image, across, down)
+    if kernels.float_image(image):
+        return kernels.resampled(image, neighbours(image.shape[0], down), neighbours(image.shape[1], across))
     found = image.astype(np.int64 if image.dtype == np.uint8 else np.float64)
     for axis, weights in ((1, across), (0, down)):
         half = len(weights) // 2
