@@ -18,7 +18,7 @@ import numpy as np
 from ..infer.outside import Guard
 from ..backend import python_entry
 from ..common.device import Device, target_device
-from ..common.dim import Symbol
+from ..common.dim import Symbol, compare, evaluate, symbols_of
 from ..common.tensor import Tensor
 from ..infer.results import Result
 from ..infer.values import Place
@@ -102,6 +102,11 @@ class CallPlan:
     def sizes(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The values of `symbols` for these arguments, a tuple."""
         return tuple([arrays[n] if axis is None else arrays[n].shape[axis] for n, axis in self.symbols.values()])
+
+    def allows(self, env: dict[Symbol, int]) -> bool:
+        """True if these sizes hang together as they must; facts about other sizes are checked in the Flow."""
+        return all(compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in self.constraints
+                   if symbols_of(c.left) | symbols_of(c.right) <= set(env))
 
     def why_not_known(self) -> str:
         """Why there is no KnownCall of it; "" where there is."""

@@ -244,20 +244,11 @@ class Question:
             "made copy": lambda t: Made(functools.partial(copy_of, Tensor.wrap(reader.read(t[1]))), ()),
             "made range": lambda t: Made(range, reader.read(t[1]))}
         entry = {name: reader.read(value) for name, value in text["entry"].items()}
-        graph = FuncGraph(self.options["name"])
-        for name, abstract, default in entry["parameters"]:
-            graph.add_parameter(name, abstract, default=None if default is None else default.init_data())
-        outputs = [AnfNode(abstract) for abstract in entry["outputs"]]
-        graph.set_outputs(outputs, make_tuple)
-        program = entry["program"]
-        steps = [(s[0], graph.parameters[s[1]], *s[2:]) if s[0] != "out" else s for s in entry["steps"]]
-        lowered = Lowered(program, entry["results"], [(None, k) for k in reader.kernels],
-                          (reader.arrays, reader.objects), steps)
+        lowered, executable, graph = restored(entry, self.options["name"], reader, self.options["printer"])
         specialised = Specialised(graph, entry["output"], entry["changes"], [], entry["updates"], guards, [],
                                   entry["reasons"], objects=entry["objects"],
                                   acts_and_raises=entry["acts_and_raises"],
                                   differentiated=entry["differentiated"])
-        executable = Executable.restored(program, entry["memory"], entry["needs"], entry["file"], self.options["printer"])
         made.append(Compiled(specialised, lowered, executable, graph, {}, entry["nodes"], entry["notes"], entry["unfused"],
                              whole=compiling))
         return made[0]
@@ -298,7 +289,7 @@ class Question:
 
     def text(self, description: Description, guards: list[list], compiled: Compiled) -> tuple[dict[str, Any], list[np.ndarray]]:
         """(what is written as JSON, the arrays behind it)."""
-        specialised, lowered, graph, executable = compiled.specialised, compiled.lowered, compiled.graph, compiled.executable
+        specialised, executable = compiled.specialised, compiled.executable
         if specialised.constraints or specialised.places or specialised.sites or specialised.keys:
             raise NotCacheable("facts about its sizes are checked at each call" if specialised.constraints else
                              "parts of it run in Python, or read variables")
@@ -317,13 +308,8 @@ class Question:
             return ["named object", name_of(description, value)]
         writer = Writer(self.symbols)
         writer.other = other
-        number = {p: n for n, p in enumerate(graph.parameters)}
         entry = {
-            "program": executable.linked.program, "memory": executable.plan, "needs": executable.linked.run_needs(),
-            "file": executable.object_file, "results": list(lowered.outputs),
-            "parameters": [(p.name, p.abstract, p.default) for p in graph.parameters],
-            "outputs": [node.abstract for node in graph.outputs],
-            "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters],
+            **entry_of(compiled.lowered, executable, compiled.graph),
             "output": specialised.output, "changes": list(specialised.changes), "updates": list(specialised.updates),
             "objects": tuple(specialised.objects), "reasons": list(specialised.reasons), "nodes": compiled.nodes,
             "notes": list(compiled.notes), "unfused": list(compiled.unfused),
@@ -335,6 +321,29 @@ class Question:
         if " at 0x" in json.dumps(entry["output"]):
             raise NotCacheable("a text that it gives holds an address")
         return made, writer.arrays
+
+
+def entry_of(lowered: Lowered, executable: Executable, graph: FuncGraph) -> dict[str, Any]:
+    """What a file holds of a compiled graph, for `restored`."""
+    number = {p: n for n, p in enumerate(graph.parameters)}
+    return {
+        "program": executable.linked.program, "memory": executable.plan, "needs": executable.linked.run_needs(),
+        "file": executable.object_file, "results": list(lowered.outputs),
+        "parameters": [(p.name, p.abstract, p.default) for p in graph.parameters],
+        "outputs": [node.abstract for node in graph.outputs],
+        "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters]}
+
+
+def restored(entry: dict[str, Any], name: str, reader: Reader, printer: str | None) -> tuple[Lowered, Executable, FuncGraph]:
+    """(Lowered, Executable, a graph with the parameters and outputs) of a compiled graph from a file."""
+    graph = FuncGraph(name)
+    for parameter, abstract, default in entry["parameters"]:
+        graph.add_parameter(parameter, abstract, default=None if default is None else default.init_data())
+    graph.set_outputs([AnfNode(abstract) for abstract in entry["outputs"]], make_tuple)
+    steps = [(s[0], graph.parameters[s[1]], *s[2:]) if s[0] != "out" else s for s in entry["steps"]]
+    lowered = Lowered(entry["program"], entry["results"], [(None, kernel) for kernel in reader.kernels],
+                      (reader.arrays, reader.objects), steps)
+    return lowered, Executable.restored(entry["program"], entry["memory"], entry["needs"], entry["file"], printer), graph
 
 
 # ---------------------------------------------------------------- what is read, and who holds it

@@ -90,6 +90,13 @@ def _of(*names: str) -> Any:
     return property(lambda i: held if isinstance(held := get(i), tuple) else (held,))
 
 
+def _all(*names: str) -> Any:
+    """The same of fields that may hold several registers, or None."""
+    get = operator.attrgetter(*names)
+    return property(lambda i: tuple([one for held in get(i) if held is not None
+                                     for one in (held if isinstance(held, tuple) else (held,))]))
+
+
 class _OneResult(Instruction):
     dst: int
     writes = _of("dst")
@@ -194,10 +201,7 @@ class CallKernel(Instruction):
     device: Device | None = None
     stream: int = 0
 
-    @property
-    def reads(self) -> Registers:
-        """What the kernel is given."""
-        return (*self.kernel_args, *self.over)
+    reads = _all("kernel_args", "over")
 
     @property
     def kernel_args(self) -> Registers:
@@ -267,11 +271,7 @@ class Check(Instruction):
     args: Registers = ()
     origin: Origin | None = field(default=None, compare=False)
     again: bool = False
-
-    @property
-    def reads(self) -> Registers:
-        """The condition, and the values for the message."""
-        return (self.cond, *self.args)
+    reads = _all("cond", "args")
 
 
 @dataclass(frozen=True)
@@ -312,11 +312,7 @@ class TapePush(Instruction):
     value: int
     nbytes: int | None = None
     device: Device | None = None
-
-    @property
-    def reads(self) -> Registers:
-        """Tape, value and size."""
-        return (self.tape, self.value) + ((self.nbytes,) if self.nbytes is not None else ())
+    reads = _all("tape", "value", "nbytes")
 
 
 @dataclass(frozen=True)
@@ -337,11 +333,7 @@ class Output(Instruction):
     nbytes: int
     dims: Registers = ()
     device: Device | None = None
-
-    @property
-    def reads(self) -> Registers:
-        """Pointer, bytes and sizes."""
-        return (self.ptr, self.nbytes, *self.dims)
+    reads = _all("ptr", "nbytes", "dims")
 
 
 @dataclass(frozen=True)
@@ -532,8 +524,7 @@ def head(i: Instruction) -> str:
         return f"output {i.index} = %{i.ptr}, %{i.nbytes} bytes [{_registers(i.dims)}]"
     if isinstance(i, PythonSegment):
         return f"{into}python {getattr(i.function, '__name__', 'segment')}({_registers(i.args)})"
-    names = {"TapeNew": "tape_new", "TapePush": "tape_push", "TapePop": "tape_pop"}
-    name = names.get(type(i).__name__, type(i).__name__.lower())
+    name = type(i).__name__.replace("Tape", "Tape_").lower()
     return f"{into}{name} {_registers(i.reads)}".rstrip()
 
 

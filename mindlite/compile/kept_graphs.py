@@ -24,10 +24,10 @@ from ..common.dim import Symbol
 from ..common.errors import Signal
 from ..common.events import emit
 from ..common.lazy import LazyModule
-from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph, ValueNode
 from .description import Json, NotCacheable
-from .disk_cache import UNREADABLE, arrays_of, circumstances, described_arrays, kernels_in, read, write_file
+from .disk_cache import (UNREADABLE, arrays_of, circumstances, described_arrays, entry_of, kernels_in, read, restored,
+                         write_file)
 from .executable import Executable
 from .flow_text import Missing, Reader, Writer, facts_of
 from .lower import Lowered, lower
@@ -183,28 +183,13 @@ class Question:
         reader = Reader(text["tables"], arrays_of(text["arrays"], data), self.symbols,
                         lambda number: kernels_in(compiling().executable.linked.program)[number].source)
         entry = {name: reader.read(value) for name, value in text["entry"].items()}
-        ends = FuncGraph(self.name)
-        for name, abstract in entry["parameters"]:
-            ends.add_parameter(name, abstract)
-        ends.set_outputs([AnfNode(abstract) for abstract in entry["outputs"]], make_tuple)
-        steps = [(s[0], ends.parameters[s[1]], *s[2:]) if s[0] != "out" else s for s in entry["steps"]]
-        lowered = Lowered(entry["program"], entry["results"], [(None, kernel) for kernel in reader.kernels],
-                          (reader.arrays, reader.objects), steps)
-        executable = Executable.restored(entry["program"], entry["memory"], entry["needs"], entry["file"], None)
-        return CompiledGraph(lowered, executable, ends)
+        return CompiledGraph(*restored(entry, self.name, reader, None))
 
     def store(self, compiled: CompiledGraph) -> None:
         """Write what was compiled, if it has a form."""
-        lowered, executable, ends = compiled
         writer = Writer(self.symbols)
-        number = {p: n for n, p in enumerate(ends.parameters)}
         try:
-            entry = {name: writer.write(value) for name, value in {
-                "program": executable.linked.program, "memory": executable.plan, "needs": executable.linked.run_needs(),
-                "file": executable.object_file, "results": list(lowered.outputs),
-                "parameters": [(p.name, p.abstract) for p in ends.parameters],
-                "outputs": [node.abstract for node in ends.outputs],
-                "steps": [(s[0], number[s[1]], *s[2:]) if s[0] != "out" else tuple(s) for s in lowered.parameters]}.items()}
+            entry = {name: writer.write(value) for name, value in entry_of(*compiled).items()}
         except (NotCacheable, RecursionError):
             return
         write_file(self.path, {"entry": entry, "tables": writer.tables, "arrays": described_arrays(writer.arrays)}, writer.arrays)

@@ -1,6 +1,6 @@
 """Which operators a library does, and how its kernel is called: one function per operator.
 
-    library_rule(primitive)(lowering, node, args, out) -> True, or False where the library has no kernel for this node
+    library_rule(primitive)(lowering, node, args, out)       raises NotInLibrary where there is no kernel for this node
 
 Rules are kept by the operators' names: families that are imported late (ops/later.py) have some too.
 """
@@ -28,10 +28,10 @@ from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_po
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence, running_max, running_min
 from ..ops.sort import masked_put, masked_select, median_along, nonzero_indices, sort_along, topk_along
 from .flow import Registers
-from .lowering import Lowering, Made, lowers
+from .lowering import Lowering, Made, NotInLibrary, lowers
 
-Rule = TypeVar("Rule", bound=Callable[..., bool])
-LIBRARY: dict[str, Callable[..., bool]] = {}
+Rule = TypeVar("Rule", bound=Callable[..., None])
+LIBRARY: dict[str, Callable[..., None]] = {}
 KERNELS: dict[str, str | None] = {}           # the name in Target.library of what a rule needs, None for nothing
 
 
@@ -46,7 +46,7 @@ def library(*primitives: Primitive | str, kernel: str | None) -> Callable[[Rule]
     return register
 
 
-def library_rule(operator: Any) -> Callable[..., bool] | None:
+def library_rule(operator: Any) -> Callable[..., None] | None:
     """How a library does an operator; None for what no library does."""
     return LIBRARY.get(operator.name) if isinstance(operator, Primitive) else None
 
@@ -60,12 +60,12 @@ def is_in_library(operator: Any, target: Target) -> bool:
 
 
 @library(batch_matmul, matmul_add, kernel="matmul")
-def lower_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
-    return _lower_product(lowering, node, node, args[-2:], out)
+def lower_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
+    _lower_product(lowering, node, node, args[-2:], out)
 
 
 def _lower_product(lowering: Lowering, node: CNode, product_node: CNode, args: Sequence[int], out: int, more: Sequence[int] = (),
-                   **facts: Any) -> bool:
+                   **facts: Any) -> None:
     """A product, for a node that holds it; more: the operands of its epilogue"""
     a, b = (x.abstract for x in product_node.args[-2:])
     transpose_a, transpose_b = product_node.attrs["transpose_a"], product_node.attrs["transpose_b"]
@@ -84,40 +84,33 @@ def _lower_product(lowering: Lowering, node: CNode, product_node: CNode, args: S
     elif b.shape[:-2] == lead and product(a.shape[:-2]) == 1:
         batched = "b"
     else:
-        return False                                         # both broadcast, each along other axes
+        raise NotInLibrary                                   # both broadcast, each along other axes
     kernel = lowering.library_kernel("matmul", dtype=a.dtype, transpose_a=transpose_a, transpose_b=transpose_b, batched=batched,
                                      accumulate=node.fn is matmul_add, **facts)
-    if kernel is None:
-        return False
     # eight of its operations take as long as one of an element: a launch is shared from a million operations on
     sizes, extent, cost = [batch, m, n, k], batch, (m * n * k + 3) // 4
     if batched == "none":
         extent = lowering.target.product_pieces(m, n)
         sizes, cost = [*sizes, extent], cost // extent
     lowering.call_kernel(kernel, [*args, out, *more], sizes, node, extent=extent, cost=cost)
-    return True
 
 
 @library(panel_matmul, kernel="panel_matmul")
-def lower_panel_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_panel_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     a, panels = (x.abstract for x in node.args)
     count, k, width = panels.shape
     kernel = lowering.library_kernel("panel_matmul", dtype=a.dtype)
-    if kernel is None:
-        return False
     m = product(a.shape[:-1])
     lowering.call_kernel(kernel, [*args, out], [m, node.attrs["columns"], k], node, extent=count, cost=(m * k * width + 3) // 4)
-    return True
 
 
 @library(room, kernel=None)
-def lower_room(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_room(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """Nothing: its storage is what is asked for."""
-    return True
 
 
 @library(write_slice, kernel=None)
-def lower_write_slice(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_write_slice(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """A copy to where the slice begins; as in a kernel, a start is moved to where the slice lies inside."""
     b, x, value = lowering.b, node.args[0].abstract, node.args[1].abstract
     place = out
@@ -132,7 +125,6 @@ def lower_write_slice(lowering: Lowering, node: CNode, args: Sequence[int], out:
         row = lowering.size(product(x.shape[axis + 1:]) * x.dtype.itemsize)
         place = b.arith("add", place, b.arith("mul", start, row))
     b.copy(place, args[1], lowering.nbytes(value))
-    return True
 
 
 def _conv_sizes(attrs: dict[str, Any], x: Shape, weight: Shape) -> Shape:
@@ -142,7 +134,7 @@ def _conv_sizes(attrs: dict[str, Any], x: Shape, weight: Shape) -> Shape:
 
 
 @library(convolution, convolution_backward_data, convolution_backward_weight, kernel="conv2d")
-def lower_convolution(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_convolution(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     a, b, attrs = node.args[0].abstract, node.args[1].abstract, node.attrs
     if node.fn is convolution:
         kind, x, weight = "forward", a.shape, b.shape
@@ -152,21 +144,20 @@ def lower_convolution(lowering: Lowering, node: CNode, args: Sequence[int], out:
         kind, x, weight = "backward_weights", a.shape, node.abstract.shape
     plan = lowering.target.convolution_plan(kind, a.dtype, _conv_sizes(attrs, x, weight))
     if plan is None:
-        return False
+        raise NotInLibrary
     _run_plan(lowering, node, plan, {"left": args[0], "right": args[1], "out": out})
-    return True
 
 
-def lower_finished(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_finished(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """A convolution or product with its epilogue: a node whose fn is a FuncGraph of kind FINISHED."""
     first, finish = epilogue(node.fn)
     if first.fn is batch_matmul:
-        return _lower_product(lowering, node, first, args[:2], out, args[2:], epilogue=finish)
+        _lower_product(lowering, node, first, args[:2], out, args[2:], epilogue=finish)
+        return
     x, weight = (a.abstract for a in first.args)
     plan = lowering.target.convolution_plan("forward", x.dtype, _conv_sizes(first.attrs, x.shape, weight.shape), finish)
     operands = dict(zip((step for step in finish.split("+") if step != "relu"), args[2:]))
     _run_plan(lowering, node, plan, {"left": args[0], "right": args[1], "out": out, **operands})
-    return True
 
 
 def _run_plan(lowering: Lowering, node: CNode, plan: Any, places: dict[str, int]) -> None:
@@ -181,27 +172,24 @@ def _run_plan(lowering: Lowering, node: CNode, plan: Any, places: dict[str, int]
 
 
 @library(max_pooling, max_pooling_backward, avg_pooling, avg_pooling_backward, kernel="pool2d")
-def lower_pooling(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_pooling(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     backward = node.fn in (max_pooling_backward, avg_pooling_backward)
     kind = ("max" if node.fn in (max_pooling, max_pooling_backward) else "avg") + ("_backward" if backward else "_forward")
     attrs = node.attrs
     window = (*attrs["kernel_size"], *attrs["stride"], *attrs["dilation"])
-    kernel = None
-    if all(isinstance(size, int) for size in window):
-        kernel = lowering.library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype, window=window)
-    if kernel is None:
-        return False
+    if not all(isinstance(size, int) for size in window):
+        raise NotInLibrary
+    kernel = lowering.library_kernel("pool2d", kind=kind, dtype=node.abstract.dtype, window=window)
     inner = node.abstract.shape if backward else node.args[0].abstract.shape
     outer = node.args[-1].abstract.shape if backward else node.abstract.shape
     sizes = [*inner, *outer[2:], *attrs["padding"], int(bool(attrs.get("count_include_pad", 0))),
              attrs.get("divisor", 0) or 0]
     lowering.call_kernel(kernel, [*args, out], sizes, node, extent=inner[0] * inner[1],
                          cost=product(outer[2:]) * product(attrs["kernel_size"]))
-    return True
 
 
 @library(index_add_axis, scatter_nd_add, kernel="index_add")
-def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """A copy of the table with rows added to it."""
     x, indices, updates = (a.abstract for a in node.args)
     if node.fn is index_add_axis:
@@ -209,60 +197,50 @@ def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: i
     else:
         axis, depth, count = 0, indices.shape[-1], product(indices.shape[:-1])
     if not isinstance(depth, int) or depth == 0:
-        return False
+        raise NotInLibrary
     kernel = lowering.library_kernel("index_add", dtype=x.dtype, index=indices.dtype, depth=depth)
-    if kernel is None:
-        return False
     tables, columns = product(x.shape[:axis]), product(x.shape[axis + depth:])
     lowering.b.copy(out, args[0], lowering.nbytes(x))
     lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, *x.shape[axis:axis + depth]], node,
                          extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
-    return True
 
 
 @library(scatter_elements_add, kernel="elements_add")
-def lower_elements_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_elements_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """A copy of the table with elements added to it, where the indices cover all of the other axes."""
     x, indices, _ = (a.abstract for a in node.args)
     axis = node.attrs["axis"]
     if x.ndim == 0 or any(compare("==", n, m) is not True for a, (n, m) in enumerate(zip(x.shape, indices.shape)) if a != axis):
-        return False
+        raise NotInLibrary
     kernel = lowering.library_kernel("elements_add", dtype=x.dtype, index=indices.dtype)
-    if kernel is None:
-        return False
     tables, columns, count = product(x.shape[:axis]), product(x.shape[axis + 1:]), indices.shape[axis]
     lowering.b.copy(out, args[0], lowering.nbytes(x))
     lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, x.shape[axis]], node,
                          extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
-    return True
 
 
 @library(topk_along, kernel="topk")
-def lower_topk(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
+def lower_topk(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> None:
     x, k, axis = node.args[0].abstract, node.attrs["k"], node.attrs["axis"]
     if not x.shape or not isinstance(k, int) or not 1 <= k <= lowering.target.most_kept:
-        return False
+        raise NotInLibrary
     kernel = lowering.library_kernel("topk", dtype=x.dtype, largest=node.attrs["largest"])
-    if kernel is None:
-        return False
     inner = product(x.shape[axis + 1:])
     lowering.call_kernel(kernel, [*args, *out], [x.shape[axis], k, inner], node, extent=product(x.shape[:axis]) * inner,
                          cost=4 * x.shape[axis])
-    return True
 
 
 @library(sort_along, median_along, kernel="sort")
-def lower_sort(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
+def lower_sort(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> None:
     x, axis = node.args[0].abstract, node.attrs["axis"]
     sorts = node.fn is sort_along
     facts = {name: value for name, value in node.attrs.items() if name != "axis"}
-    kernel = lowering.library_kernel("sort" if sorts else "median", dtype=x.dtype, **facts) if x.shape else None
-    if kernel is None:
-        return False
+    if not x.shape:
+        raise NotInLibrary
+    kernel = lowering.library_kernel("sort" if sorts else "median", dtype=x.dtype, **facts)
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
     lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner,
                          cost=(32 if sorts else 16) * n)
-    return True
 
 
 FACTORED: dict[str, str] = {cholesky_factor.name: "cholesky", inverse.name: "inverse", determinant.name: "determinant",
@@ -271,65 +249,53 @@ FACTORED: dict[str, str] = {cholesky_factor.name: "cholesky", inverse.name: "inv
 
 
 @library(*FACTORED, kernel="lapack")
-def lower_factored(lowering: Lowering, node: CNode, args: Sequence[int], out: Any) -> bool:
+def lower_factored(lowering: Lowering, node: CNode, args: Sequence[int], out: Any) -> None:
     x = node.args[0].abstract
     kernel = lowering.library_kernel("lapack", kind=FACTORED[node.fn.name], dtype=x.dtype)
-    if kernel is None:
-        return False
     n, results = x.shape[-1], out if isinstance(out, (tuple, list)) else (out,)
     lowering.call_kernel(kernel, [*args, *results], [n], node, extent=product(x.shape[:-2]), cost=n * n * n)
-    return True
 
 
 @library("orthogonal_triangular", kernel="lapack")
-def lower_orthogonal(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
+def lower_orthogonal(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> None:
     x = node.args[0].abstract
     kernel = lowering.library_kernel("lapack", kind="orthogonal", dtype=x.dtype)
-    if kernel is None:
-        return False
     m, n = x.shape[-2:]
     lowering.call_kernel(kernel, [*args, *out], [m, n, node.abstract.elements[0].shape[-1]], node, extent=product(x.shape[:-2]),
                          cost=4 * m * n * dim_min(m, n))
-    return True
 
 
 @library(linear_solve, triangular_system, kernel="lapack")
-def lower_system(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_system(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """One stack on both sides, or one matrix on one of them."""
     a, b = (x.abstract for x in node.args)
     lead, steps = node.abstract.shape[:-2], []
     for shape in (a.shape[:-2], b.shape[:-2]):
         if shape != lead and product(shape) != 1:
-            return False
+            raise NotInLibrary
         steps.append(int(shape == lead))
     kind = {"kind": "solve"} if node.fn is linear_solve else {"kind": "triangular", **node.attrs}
     kernel = lowering.library_kernel("lapack", dtype=a.dtype, **kind)
-    if kernel is None:
-        return False
     n, k = b.shape[-2:]
     lowering.call_kernel(kernel, [*args, out], [n, k, *steps], node, extent=product(lead), cost=n * n * (n + k))
-    return True
 
 
 @library(masked_put, kernel="selected")
-def lower_masked_put(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_masked_put(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """The count is looked at: a user may have put values of another number."""
     values, b = node.args[0].abstract, lowering.b
     kernel = lowering.library_kernel("selected", kind="put", dtype=values.dtype)
-    if kernel is None:
-        return False
     count = b.alloc(b.const(8), 8, lowering.device)
     lowering.call_kernel(kernel, [*args, out, count], [node.abstract.size], node)
     b.check(b.arith("eq", b.load(count, int64), lowering.size(values.size)),
             "masked_put: the number of values differs from the number of trues", (), node.origin, again=True)
-    return True
 
 
 TRANSFORMS = ("fourier", "fourier_of_real", "fourier_to_real")
 
 
 @library(*TRANSFORMS, kernel="fourier")
-def lower_fourier(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_fourier(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """One launch for each axis; from the second one on the result is transformed where it stands."""
     x, attrs = node.args[0].abstract, node.attrs
     real = x.dtype.kind != "c"
@@ -338,12 +304,11 @@ def lower_fourier(lowering: Lowering, node: CNode, args: Sequence[int], out: int
     steps = [(axis, kinds[node.fn.name] if place == 0 else "complex")
              for place, axis in enumerate(reversed(attrs.get("axes", (attrs.get("axis"),))))]
     whole, real_type = node.abstract.shape, x.dtype if real else part_dtype(x.dtype)
-    made = [lowering.library_kernel("fourier", kind=kind, dtype=real_type, **facts,
-                                    across=compare("==", product(whole[axis + 1:]), 1) is not True)
-            for axis, kind in steps]
-    kernels = [kernel for kernel in made if kernel is not None]
-    if len(kernels) < len(made) or not steps:
-        return False
+    kernels = [lowering.library_kernel("fourier", kind=kind, dtype=real_type, **facts,
+                                       across=compare("==", product(whole[axis + 1:]), 1) is not True)
+               for axis, kind in steps]
+    if not steps:
+        raise NotInLibrary
     place = args[0]
     for kernel, (axis, kind) in zip(kernels, steps):
         n = whole[axis] if kind != "half" else x.shape[axis]
@@ -353,38 +318,33 @@ def lower_fourier(lowering: Lowering, node: CNode, args: Sequence[int], out: int
         lowering.call_kernel(kernel, [place, out], [n, lines, block], node, extent=groups * ((lines + block - 1) // block),
                              cost=32 * n * block)
         place = out
-    return True
 
 
 SCANS: dict[str, str] = {cumulative_sum.name: "sum", cumulative_product.name: "product", linear_recurrence.name: "recurrence"}
 
 
 @library(*SCANS, kernel="scan")
-def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> bool:
+def lower_scan(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     x, axis = node.abstract, node.attrs["axis"]
     if not x.shape or node.args[0].abstract.dtype is not x.dtype:
-        return False
+        raise NotInLibrary
     kernel = lowering.library_kernel("scan", dtype=x.dtype, kind=SCANS[node.fn.name])
-    if kernel is None:
-        return False
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
     ways = [int(node.attrs.get(name, False)) for name in ("exclusive", "reverse")]
     lowering.call_kernel(kernel, [*args, out], [n, inner, *ways], node, extent=product(x.shape[:axis]) * inner, cost=4 * n)
-    return True
 
 
 RUNNING: dict[str, str] = {running_max.name: "max", running_min.name: "min"}
 
 
 @library(*RUNNING, kernel="running")
-def lower_running(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> bool:
+def lower_running(lowering: Lowering, node: CNode, args: Sequence[int], out: Registers) -> None:
     x, axis = node.args[0].abstract, node.attrs["axis"]
-    kernel = lowering.library_kernel("running", dtype=x.dtype, kind=RUNNING[node.fn.name]) if x.shape else None
-    if kernel is None:
-        return False
+    if not x.shape:
+        raise NotInLibrary
+    kernel = lowering.library_kernel("running", dtype=x.dtype, kind=RUNNING[node.fn.name])
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
     lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner, cost=6 * n)
-    return True
 
 
 # ---- room for all that data may select; the count that the kernel tells is the size
@@ -403,8 +363,9 @@ def lower_masked_select(lowering: Lowering, node: CNode) -> Made:
 
 def _selected(lowering: Lowering, node: CNode, kind: str, dtype: DType, most: Shape, sizes: Shape) -> Made:
     """Call the kernel; where the Target has none, the eval rule. most: the shape of the result if all is selected"""
-    kernel = lowering.library_kernel("selected", kind=kind, dtype=dtype, ndim=node.args[0].abstract.ndim)
-    if kernel is None:
+    try:
+        kernel = lowering.library_kernel("selected", kind=kind, dtype=dtype, ndim=node.args[0].abstract.ndim)
+    except NotInLibrary:
         return lowering.operator(node)
     b, out = lowering.b, lowering.allocate(AbstractTensor(node.abstract.dtype, most))
     count = b.alloc(b.const(8), 8, lowering.device)

@@ -8,6 +8,7 @@ value of a Parameter is written into its memory, in place where nothing reads th
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ from . import lower_control                          # noqa: F401   its rules
 from .flow import OutputSpec, Program
 from .library import is_in_library, library_rule, lower_finished
 from .lower_numbers import is_scalar, may_be_inexact
-from .lowering import ALIASES, LOWER, Lowering, Made, kind_of
+from .lowering import ALIASES, LOWER, Lowering, Made, NotInLibrary, kind_of
 from .placement import Placement
 from .python_calls import Evaluation, Objects, OpenWindow, ReadWindow
 
@@ -271,8 +272,9 @@ class _Entry(Lowering):
         args = [self.value_on(a, self.device, node.origin) if n < starts else self.value(a) for n, a in enumerate(node.args)]
         if finished or is_in_library(node.fn, self.target):
             out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
-            rule: Callable[..., bool] | None = lower_finished if finished else library_rule(node.fn)
-            if rule is not None and rule(self, node, args, out):
+            rule: Any = lower_finished if finished else library_rule(node.fn)
+            with contextlib.suppress(NotInLibrary):
+                rule(self, node, args, out)
                 return out
         if node.fn in kernel_rule:
             single, operands = single_node_graph(node)

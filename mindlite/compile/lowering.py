@@ -18,7 +18,7 @@ from ..backend.kernel import Kernel
 from ..backend.target import Target, target_of
 from ..common.device import Device
 from ..common.dim import Dim, Size, Symbol, lone_symbol, symbols_of
-from ..common.errors import Refusal
+from ..common.errors import Refusal, Signal
 from ..common.location import Origin
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple, dims_in
 from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
@@ -42,6 +42,10 @@ def lowers(*primitives: Primitive) -> Callable[[Rule], Rule]:
         LOWER.update(dict.fromkeys(primitives, rule))
         return rule
     return register
+
+
+class NotInLibrary(Signal):
+    """No library has a kernel for a node."""
 
 
 def kind_of(abstract: Abstract) -> str:
@@ -90,9 +94,12 @@ class Lowering(abc.ABC):
         """The Target of the device on which the kernel runs that is being lowered."""
         return target_of(self.device)
 
-    def library_kernel(self, name: str, **facts: Any) -> Kernel | None:
-        """A library kernel of the Target; None where it has none."""
-        return self.target.library_kernel(name, **facts) if name in self.target.library else None
+    def library_kernel(self, name: str, **facts: Any) -> Kernel:
+        """A library kernel of the Target. raises : NotInLibrary where it has none"""
+        kernel = self.target.library_kernel(name, **facts) if name in self.target.library else None
+        if kernel is None:
+            raise NotInLibrary
+        return kernel
 
     def value_on(self, node: AnfNode, device: Device | None, origin: Origin | None = None) -> int:
         """The register of a node as a pointer to memory of a device: a copy where it lies elsewhere, one for all readers."""

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..common.device import Device
-from ..common.dim import Symbol, compare, evaluate, symbols_of
+from ..common.dim import Symbol, evaluate
 from ..common.recent import Recent
 from ..common.records import dataclass
 from ..common.storage import DeviceArray, DeviceForm, address_of
@@ -93,10 +93,7 @@ class OpenCall:
     def renew(self, sizes: tuple[int, ...]) -> Entry | None:
         """The Entry of these values of the plan's symbols; None where such a call does not fit."""
         plan, context, env = self.plan, self.context, dict(zip(self.plan.symbols, sizes))
-        known = set(env)
-        if not all(symbol.accepts(size) for symbol, size in env.items()) or not all(
-                compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in plan.constraints
-                if symbols_of(c.left) | symbols_of(c.right) <= known):
+        if not all(symbol.accepts(size) for symbol, size in env.items()) or not plan.allows(env):
             return None
         entry_sizes = tuple([size if number is None else sizes[number] for number, size in self.entry_sizes])
         self.arenas.depth += 1

@@ -259,19 +259,6 @@ def ends_of(graph: FuncGraph, wanted: Wanted) -> Ends:
     return Ends(lying, {number: lying.get(owner) or whole(next(iter(lying.values())).mesh) for owner, number in owners}, True)
 
 
-def _place(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
-    place(graph, wanted.devices, wanted.device)
-    return graph
-
-
-def _finish(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
-    return finish_convolutions(graph) if "finished" in wanted.target.library else graph
-
-
-def _finish_products(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
-    return finish_products(graph) if "finished products" in wanted.target.library else graph
-
-
 def _cluster(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     elsewhere = None if wanted.device is None else kernels_on_the_cpu
     return cluster(graph, level=wanted.level, target=wanted.target, elsewhere=elsewhere)
@@ -289,10 +276,12 @@ PIPELINE = Pipeline((
     Pass("complex_as_pairs", "fuse", lambda graph, wanted: graph if wanted.device is not None else complex_as_pairs(graph),
          (BASIC, SIMPLIFIED)),
     Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
-    Pass("finish_convolutions", "fuse", _finish, (BASIC, SIMPLIFIED)),
-    Pass("finish_products", "fuse", _finish_products, (BASIC, SIMPLIFIED)),
+    Pass("finish_convolutions", "fuse", lambda graph, wanted: finish_convolutions(graph) if "finished" in wanted.target.library
+         else graph, (BASIC, SIMPLIFIED)),
+    Pass("finish_products", "fuse", lambda graph, wanted: finish_products(graph) if "finished products" in wanted.target.library
+         else graph, (BASIC, SIMPLIFIED)),
     Pass("put_in_panels", "fuse", lambda graph, wanted: put_in_panels(graph, wanted.target), (BASIC, SIMPLIFIED)),
-    Pass("place", "fuse", _place),
+    Pass("place", "fuse", lambda graph, wanted: place(graph, wanted.devices, wanted.device)),
     Pass("read_in_place", "fuse", lambda graph, wanted: graph if wanted.device is not None else read_in_place(graph), (BASIC,)),
     Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),

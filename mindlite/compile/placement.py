@@ -33,10 +33,11 @@ from .lowering import ALIASES
 
 Value = tuple[AnfNode, Union[int, None]]                    # a tensor: a node, or its result with a number
 _ON_THE_CPU = (segment, check, tensor_to_scalar, scalar_to_tensor)
+_ON_THE_DEVICE = (call, tape_new, tape_push, tape_pop, undefined)
 
 
-def place(graph: FuncGraph, devices: Iterable[Device | None], device: Device | None) -> None:
-    """Say in the types of a graph's parameters where they lie.
+def place(graph: FuncGraph, devices: Iterable[Device | None], device: Device | None) -> FuncGraph:
+    """Say in the types of a graph's parameters where they lie; gives the graph.
 
     devices : of the parameters without a Tensor of their own, in order; a Parameter of the function's moves to the device
     device  : where the graph's kernels run, None for the CPU
@@ -49,6 +50,7 @@ def place(graph: FuncGraph, devices: Iterable[Device | None], device: Device | N
             where = device
         if where is not None and not where.is_host:
             p.abstract = p.abstract.on(where)
+    return graph
 
 
 class Placement:
@@ -111,22 +113,19 @@ class Placement:
                 self.branches(node, seen)
             elif node.fn is while_loop:
                 self.loop(node, seen)
-            elif node.fn is call:
-                self.called(node.attrs["graph"], seen)
-                self.results(node, self.device, tensors, self.device)
-            elif node.fn in (tape_new, tape_push, tape_pop, undefined):
-                self.results(node, self.device, tensors, self.device)
-            elif node.fn in _ON_THE_CPU or node in self.on_cpu or not runs_as_kernel(node, self.target):
-                self.results(node, None, tensors, None)
             else:
-                self.results(node, self.device, tensors, self.device)
+                if node.fn is call:
+                    self.called(node.attrs["graph"], seen)
+                away = node.fn in _ON_THE_DEVICE or runs_as_kernel(node, self.target) and node not in self.on_cpu
+                place = self.device if away and node.fn not in _ON_THE_CPU else None
+                self.results(node, place, tensors)
 
-    def results(self, node: CNode, place: Device | None, tensors: Iterable[AnfNode], read: Device | None) -> None:
-        """The results of a node are made at `place`, its operands are read at `read`."""
+    def results(self, node: CNode, place: Device | None, tensors: Iterable[AnfNode]) -> None:
+        """The results of a node are made at `place`, where its operands are read."""
         for index in (None, *range(len(getattr(node.abstract, "elements", ())))):
             self.made(node, place, index)
         for a in tensors:
-            self.edge((a, None), read)
+            self.edge((a, None), place)
 
     def branches(self, node: CNode, seen: set[FuncGraph]) -> None:
         """The two graphs of a cond: operands are their parameters, results come from both."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..common.device import target_device
-from ..common.dim import compare, evaluate, symbols_of
+from ..common.dim import evaluate
 from ..common.errors import ArgumentError
 from ..common.storage import ShardedArray, address_of, empty_on, part_here
 from ..common.tensor import HOOKS, Tensor, is_shared
@@ -40,9 +40,7 @@ class Ran(NamedTuple):
 def fits(plan: CallPlan, signature: Signature) -> bool:
     """True if a call with this signature may run: its sizes do, Parameters are as they were, kernels run where its own do."""
     env: dict = {}
-    return matches(plan.signature, signature, env) and all(
-        compare(c.op, evaluate(c.left, env), evaluate(c.right, env)) for c in plan.constraints
-        if symbols_of(c.left) | symbols_of(c.right) <= set(env)) and held_as_it_was(plan)    # others are checked in the Flow
+    return matches(plan.signature, signature, env) and plan.allows(env) and held_as_it_was(plan)
 
 
 def held_as_it_was(plan: CallPlan) -> bool:

@@ -290,14 +290,9 @@ def open_numbers(pattern: Part, signature: Part) -> Part:
     if pattern == signature:
         return signature
     if isinstance(signature, tuple) and isinstance(pattern, tuple) and len(signature) == len(pattern):
-        parts = []
-        for p, s in zip(pattern, signature):
-            part = s if p == s else open_numbers(p, s)
-            if part is None and s is not None:
-                return None
-            parts.append(part)
-        return tuple(parts)
-    return signature if type(pattern) is type(signature) and pattern == signature else None
+        parts = [open_numbers(p, s) for p, s in zip(pattern, signature)]
+        return None if any(part is None and s is not None for part, s in zip(parts, signature)) else tuple(parts)
+    return None
 
 
 def abstract_values(signature: Part, value: Any) -> Any:

@@ -98,16 +98,6 @@ def _beside(x: Any) -> Any:
     return reshape(x, shape=(*x.abstract.shape, 1)) if isinstance(x.abstract, AbstractTensor) else x
 
 
-@pairs_of(real_part)
-def real_rule(z: Any, *, node: CNode) -> Any:
-    return _part(z, 0)
-
-
-@pairs_of(imaginary_part)
-def imaginary_rule(z: Any, *, node: CNode) -> Any:
-    return _part(z, 1)
-
-
 @pairs_of(make_complex)
 def make_rule(x: Any, y: Any, *, node: CNode) -> Any:
     dtype = part_dtype(node.abstract.dtype)
@@ -120,26 +110,6 @@ def _whole(made: Any, node: CNode) -> Any:
     shape, dtype = (*node.abstract.shape, 2), part_dtype(node.abstract.dtype)
     made = made if made.abstract.dtype is dtype else cast(made, dtype=dtype)
     return made if made.abstract.shape == shape else broadcast_to(made, shape=shape)
-
-
-@pairs_of(conj)
-def conj_rule(z: Any, *, node: CNode) -> Any:
-    return where(_first(), z, -z)
-
-
-@pairs_of(neg)
-def neg_rule(z: Any, *, node: CNode) -> Any:
-    return neg(z)
-
-
-@pairs_of(add)
-def add_rule(z: Any, w: Any, *, node: CNode) -> Any:
-    return add(z, w)
-
-
-@pairs_of(sub)
-def sub_rule(z: Any, w: Any, *, node: CNode) -> Any:
-    return sub(z, w)
 
 
 @pairs_of(mul)
@@ -157,11 +127,6 @@ def cast_rule(x: Any, *, node: CNode) -> Any:
     return _whole(where(_first(), cast(_beside(x), dtype=part_dtype(node.abstract.dtype)), 0), node)
 
 
-@pairs_of(reshape)
-def reshape_rule(z: Any, *, node: CNode) -> Any:
-    return reshape(z, shape=(*node.attrs["shape"], 2))
-
-
 @pairs_of(broadcast_to)
 def broadcast_rule(z: Any, *, node: CNode) -> Any:
     lead = node.abstract.ndim + 1 - z.ndim
@@ -169,11 +134,14 @@ def broadcast_rule(z: Any, *, node: CNode) -> Any:
     return broadcast_to(z, shape=(*node.attrs["shape"], 2))
 
 
-@pairs_of(transpose)
-def transpose_rule(z: Any, *, node: CNode) -> Any:
-    return transpose(z, perm=(*node.attrs["perm"], z.ndim - 1))
-
-
-@pairs_of(reduce_sum)
-def sum_rule(z: Any, *, node: CNode) -> Any:
-    return reduce_sum(z, axis=node.attrs["axis"], keepdims=node.attrs["keepdims"])
+RULES.update({
+    real_part: lambda z, node: _part(z, 0),
+    imaginary_part: lambda z, node: _part(z, 1),
+    conj: lambda z, node: where(_first(), z, -z),
+    neg: lambda z, node: neg(z),
+    add: lambda z, w, node: add(z, w),
+    sub: lambda z, w, node: sub(z, w),
+    reshape: lambda z, node: reshape(z, shape=(*node.attrs["shape"], 2)),
+    transpose: lambda z, node: transpose(z, perm=(*node.attrs["perm"], z.ndim - 1)),
+    reduce_sum: lambda z, node: reduce_sum(z, axis=node.attrs["axis"], keepdims=node.attrs["keepdims"]),
+})

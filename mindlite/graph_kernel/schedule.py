@@ -88,8 +88,7 @@ class _Scheduler:
         nest = self.nest
         root = _Scope(None, frozenset())
         first = nest.outputs[0].loops[:1]
-        self._refuse_folds_in_parts()
-        self._refuse_columns_in_a_fold()
+        self._refuse_folds_in_folds()
         self._refuse_rows_in_few_blocks()
         if not first:
             self._refuse_folds_of_rows()
@@ -127,27 +126,19 @@ class _Scheduler:
                         for e in walk([expr.fields[2]])):
                 raise CannotFuse("the rows of a large reduction would not be shared by threads")
 
-    def _refuse_folds_in_parts(self):
-        """Of a Target that shares long sums out in parts: a fold in another one, for each of its items, would be one thread's."""
-        if not self.nest.target.parts_of_sums:
-            return
-        for expr in walk(o.value for o in self.nest.outputs):
-            if isinstance(expr, Reduce) and any(
-                    isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1]) and
-                    self._exceeds(e.fields[1], self.nest.target.repeated_fold) for e in walk([expr.fields[2]])):
-                raise CannotFuse("threads would not share a fold in a fold")
-
-    def _refuse_columns_in_a_fold(self):
-        """A long fold along columns reads whole rows at a time, for all columns at once; inside another fold it would be done for
-        each of them, one after the other."""
-        if not self.nest.target.tiled_folds:
-            return
-        for expr in walk(o.value for o in self.nest.outputs):
-            if isinstance(expr, Reduce) and any(
-                    isinstance(e, Reduce) and not e.free.isdisjoint(expr.fields[1]) and
-                    self._exceeds(e.fields[1], self.nest.target.repeated_fold) and self._walks_down_columns(e)
-                    for e in walk([expr.fields[2]])):
-                raise CannotFuse("a fold would walk down a column for each item of another one")
+    def _refuse_folds_in_folds(self):
+        """A long fold for each item of another one. Where a Target shares long sums out in parts, it would be one thread's. Along
+        columns it reads whole rows at a time, for all columns at once, and would do so for each item."""
+        target = self.nest.target
+        for fold in [e for e in walk(o.value for o in self.nest.outputs) if isinstance(e, Reduce)]:
+            for e in walk([fold.fields[2]]) if target.parts_of_sums or target.tiled_folds else ():
+                if not isinstance(e, Reduce) or e.free.isdisjoint(fold.fields[1]) or \
+                        not self._exceeds(e.fields[1], target.repeated_fold):
+                    continue
+                if target.parts_of_sums:
+                    raise CannotFuse("threads would not share a fold in a fold")
+                if self._walks_down_columns(e):
+                    raise CannotFuse("a fold would walk down a column for each item of another one")
 
     def _walks_down_columns(self, fold):
         """True for a fold that reads no neighbours."""

@@ -15,8 +15,7 @@ from ..common.dtype import float32
 from ..common.location import Origin
 from ..mindir.abstract import AbstractTensor
 from ..mindir.builder import building
-from ..mindir.control import make_tuple
-from ..mindir.graph import FuncGraph, ValueNode
+from ..mindir.inline import copy_graph
 from ..ops.arithmetic import add, maximum, minimum
 from ..ops.basic import broadcast_to, cast, reduce_sum, reshape
 from ..ops.logic import logical_and, logical_or
@@ -32,30 +31,29 @@ def in_two_stages(graph, target):
 
     Graphs in attributes stay as they are.
     """
-    ways = {node: way for node in graph.nodes if (way := _way(node, target)) is not None}
+    ways = {node: way for node in graph.nodes if node.fn in _TOGETHER and (way := _way(node, target)) is not None}
     if not ways:
         return graph
-    made = FuncGraph(graph.name, graph.origin, graph.kind)
-    made.signature = graph.signature
-    env: dict = {p: made.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
 
-    def read(arg):
-        return arg if isinstance(arg, ValueNode) else env[arg]
-    for node in graph.nodes:
+    def emit(made, node, args):
         if node not in ways:
-            env[node] = made.add_copy(node, [read(a) for a in node.args])
-            continue
+            return None
         with building(made, Origin(node.origin.location, node, "two stages")):
-            env[node] = ways[node](read(node.args[0]))
-    made.set_outputs([read(o) for o in graph.outputs], make_tuple)
-    return made
+            return ways[node](*args)
+    return copy_graph(graph, emit=emit)
 
 
 def _way(node, target):
-    """What writes the two stages of a node for its operand; None for a node that stays as it is."""
+    """What writes the two stages of a reduction for its operand; None for one that stays as it is."""
+    abstract = node.args[0].abstract
+    if not isinstance(abstract, AbstractTensor) or not all(isinstance(s, int) for s in abstract.shape) or \
+            abstract.dtype.kind == "c" or product(abstract.shape) < target.stages_from:
+        return None
     leading = _leading(node, target)
     if leading is not None:
         return lambda x: _write(node, x, leading, target.stage_row)
+    if getattr(node.args[0], "fn", None) is broadcast_to:                # nothing is read for it
+        return None
     together = _rows_together(node, target)
     if together is not None:
         return lambda x: _write_rows(node, x, together)
@@ -65,11 +63,8 @@ def _way(node, target):
 
 def _leading(node, target):
     """How many leading axes the first stage keeps, 0 for a vector; None for a node that stays as it is."""
-    if node.fn not in _TOGETHER or not isinstance(node.args[0].abstract, AbstractTensor):
-        return None
     shape, dtype = node.args[0].abstract.shape, node.args[0].abstract.dtype
-    if len(node.attrs["axis"]) < len(shape) or not all(isinstance(s, int) for s in shape) or \
-            product(shape) < target.stages_from or (dtype.kind == "f" and dtype.itemsize < 4) or dtype.kind == "c":
+    if len(node.attrs["axis"]) < len(shape) or dtype.kind == "f" and dtype.itemsize < 4:
         return None
     if len(shape) == 1:
         return 0
@@ -78,30 +73,21 @@ def _leading(node, target):
 
 def _rows_together(node, target):
     """How many rows of few columns are one row of the first stage; None for a node that is no long reduction along few."""
-    if node.fn not in _TOGETHER or not target.tiled_folds or target.parts_of_sums:
-        return None
-    operand = node.args[0]
-    if not isinstance(operand.abstract, AbstractTensor) or getattr(operand, "fn", None) is broadcast_to:
-        return None
-    shape, axis = operand.abstract.shape, tuple(node.attrs["axis"])
-    if len(shape) < 2 or axis != tuple(range(len(shape) - 1)) or operand.abstract.dtype.kind == "c" or \
-            not all(isinstance(s, int) for s in shape) or shape[-1] < 2 or product(shape) < target.stages_from:
+    shape, axis = node.args[0].abstract.shape, tuple(node.attrs["axis"])
+    if not target.tiled_folds or target.parts_of_sums or len(shape) < 2 or axis != tuple(range(len(shape) - 1)) or shape[-1] < 2:
         return None
     return target.lanes * (target.columns_together // (target.lanes * shape[-1])) or None
 
 
 def _parts(node, target):
     """(axis, count): the first stage of a reduction to few numbers keeps so many parts of an axis; None for another node."""
-    if node.fn not in _TOGETHER or not isinstance(node.args[0].abstract, AbstractTensor):
-        return None
-    shape, dtype, reduced = node.args[0].abstract.shape, node.args[0].abstract.dtype, node.attrs["axis"]
-    if not all(isinstance(s, int) for s in shape) or dtype.kind == "c" or not reduced or \
-            getattr(node.args[0], "fn", None) is broadcast_to:           # nothing is read for it
+    shape, reduced = node.args[0].abstract.shape, node.attrs["axis"]
+    if not reduced:
         return None
     number, elements = target.long_sums[len(shape) - 1 not in reduced]
     folded = product([shape[a] for a in reduced])
     sums = product(shape) // (folded or 1)
-    if folded < elements or not 0 < sums < number or product(shape) < target.stages_from:
+    if folded < elements or not 0 < sums < number:
         return None
     most = min(-(-number // sums), folded // target.least_part)
     counts = {a: max(k for k in range(1, min(most, shape[a]) + 1) if shape[a] % k == 0) for a in sorted(reduced)}
@@ -111,25 +97,18 @@ def _parts(node, target):
 
 def _write_parts(node, x, axis, count):
     """The two stages of `node`, of the operand x, whose axis has so many parts."""
-    fn, shape, dtype = node.fn, x.abstract.shape, x.abstract.dtype
-    if fn is reduce_sum and dtype.kind == "f" and dtype.itemsize < 4:
-        x = cast(x, dtype=float32)
-    x = reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1:]))
+    fn, shape = node.fn, x.abstract.shape
+    x = reshape(_exact(node, x), shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1:]))
     within = tuple(a + (a >= axis) for a in node.attrs["axis"])
     rows = fn(x, axis=within, keepdims=False)
-    made = fn(rows, axis=(axis - sum(a < axis for a in within),), keepdims=False)
-    if made.abstract.dtype is not node.abstract.dtype:
-        made = cast(made, dtype=node.abstract.dtype)
-    return reshape(made, shape=node.abstract.shape) if node.attrs["keepdims"] else made
+    return _like(node, fn(rows, axis=(axis - sum(a < axis for a in within),), keepdims=False))
 
 
 def _write_rows(node, x, together):
     """The two stages of `node`, of the operand x, with so many rows as one, and the rows that are left."""
-    fn, shape, dtype = node.fn, x.abstract.shape, x.abstract.dtype
-    if fn is reduce_sum and dtype.kind == "f" and dtype.itemsize < 4:
-        x = cast(x, dtype=float32)
+    fn, shape = node.fn, x.abstract.shape
     rows, columns = product(shape[:-1]), shape[-1]
-    whole, x = rows // together, reshape(x, shape=(rows, columns))
+    whole, x = rows // together, reshape(_exact(node, x), shape=(rows, columns))
 
     def fold(y, *sizes):
         return fn(reshape(y, shape=sizes), axis=(0,), keepdims=False)
@@ -140,8 +119,17 @@ def _write_rows(node, x, together):
     left = rows - whole * together
     if left:
         out = _TOGETHER[fn](out, fold(part(whole * together, left), left, columns))
-    if out.abstract.dtype is not node.abstract.dtype:
-        out = cast(out, dtype=node.abstract.dtype)
+    return _like(node, out)
+
+
+def _exact(node, x):
+    """The operand; halves that are summed are float32 until the sum is there."""
+    return cast(x, dtype=float32) if node.fn is reduce_sum and x.dtype.kind == "f" and x.dtype.itemsize < 4 else x
+
+
+def _like(node, out):
+    """What the stages give, in the dtype and shape of the node."""
+    out = cast(out, dtype=node.abstract.dtype) if out.dtype is not node.abstract.dtype else out
     return reshape(out, shape=node.abstract.shape) if node.attrs["keepdims"] else out
 
 

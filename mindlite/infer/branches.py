@@ -294,10 +294,8 @@ def run_switch(ev: Evaluating, frame: Frame, end: CNode, stops: Blocks) -> Outco
     try:
         condition = truth(ev, ev.defined(ev.read(frame, end.args[0]), end.origin))
     except Exception as error:
-        found = ev.judged(error)
-        if found is error:
-            raise
-        raise found from error
+        ev.judge(error)
+        raise
     true, false, join = end.attrs["true"], end.attrs["false"], end.attrs["join"]
     if not isinstance(condition, AnfNode):
         return ev.run_block(frame, true if condition else false, ((), {}), stops)

@@ -73,16 +73,12 @@ def _counted(index: Value, count: int) -> Value:
 
 
 def _item(index: Value, items: Sequence[Value], at: int) -> Value:
-    if len(items) == 1:
-        return items[0]
-    if index == at:
+    if len(items) == 1 or index == at:
         return items[0]
     return _item(index, items[1:], at + 1)
 
 
 def _called(index: Value, functions: Sequence[Value], at: int, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
-    if len(functions) == 1:
-        return functions[0](*args, **kwargs)
-    if index == at:
+    if len(functions) == 1 or index == at:
         return functions[0](*args, **kwargs)
     return _called(index, functions[1:], at + 1, args, kwargs)

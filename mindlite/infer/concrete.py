@@ -147,10 +147,8 @@ class Recorder(Evaluator):
                 error.location = node.origin.location
             raise passed_through(error, node.origin.location)
         except Exception as error:
-            found = self.judged(error)
-            if found is error:
-                raise
-            raise found from error
+            self.judge(error)
+            raise
         self.fallback.records.add(key, value)
         if self.log.met is not None:
             self.log.met += [*operands(), value]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..common.errors import ArgumentError, MissingAttributeError, Refusal
 from .evaluating import Evaluating
-from .program import by_python, of_container
+from .program import of_container
 from .sharing import check_key
 from .special import is_object_of_python
 from .values import BoundMethod, Box, Conflict, Value
@@ -18,16 +18,6 @@ from .values import BoundMethod, Box, Conflict, Value
 COPIES: dict[str, Callable[..., Any]] = {"list": list, "dict": dict, "set": dict.fromkeys}    # a set keeps its order
 PARTS: dict[str, Callable[..., Any]] = {"items": lambda key, value: (key, value), "keys": lambda key, value: key,
                                         "values": lambda key, value: value}
-
-
-def items_of(ev: Evaluating, value: Value) -> Value:
-    """The items of a container, as a list."""
-    if isinstance(value, Box):
-        if value.kind == "iterator":
-            return ev.drain(value)
-        content = ev.store[value]
-        return [k for k, _ in content] if value.kind == "dict" else list(content)
-    return by_python(ev, list, value)
 
 
 def pairs_of(ev: Evaluating, args: Sequence[Value], kwargs: dict[str, Any]) -> dict:
@@ -41,8 +31,8 @@ def pairs_of(ev: Evaluating, args: Sequence[Value], kwargs: dict[str, Any]) -> d
         elif isinstance(arg, types.MappingProxyType) or is_object_of_python(arg) and hasattr(arg, "keys"):
             raise Refusal(f"a {type(arg).__name__} becomes a dict", None, ev.tracer.origin.location)
         else:
-            for pair in items_of(ev, arg):
-                pair = items_of(ev, pair)
+            for pair in ev.drain(arg):
+                pair = ev.drain(pair)
                 if len(pair) != 2:
                     raise ArgumentError("dict() takes pairs of key and value")
                 of_container(ev, pairs.__setitem__, *pair)
@@ -92,7 +82,7 @@ def _copy(ev: Evaluating, box: Box) -> Value:
 
 
 def _extend(ev: Evaluating, box: Box, values: Value) -> None:
-    change(ev, box, list.extend, items_of(ev, values))
+    change(ev, box, list.extend, ev.drain(values))
 
 
 def _update(ev: Evaluating, box: Box, *args: Value, **kwargs: Any) -> None:

@@ -178,10 +178,8 @@ class Evaluator:
         try:
             return self.execute_on(frame, node, [self.read(frame, a) for a in node.args])
         except Exception as error:
-            found = self.judged(error)
-            if found is error:
-                raise
-            raise found from error
+            self.judge(error)
+            raise
         finally:
             fallback.construct, fallback.asked = before
 
@@ -196,16 +194,17 @@ class Evaluator:
             return self.execute_on(frame, node, [*values[:number], value, *values[number + 1:]])
         return each_type(self, values[number], with_value)
 
-    def judged(self, error: Exception) -> BaseException:
-        """Classify an exception of a construct: a signal; an error of mindlite, which inside a
-        `try` may belong to the program; any other is an internal fault."""
-        place = self.tracer.origin.location
+    def judge(self, error: Exception) -> None:
+        """Raise what an exception of a construct stands for, where that is another one: a signal is itself, an error of mindlite
+        may belong to the program inside a `try`, any other is an internal fault."""
         if isinstance(error, (Signal, MemoryError)) or is_deep(error):
-            return error
+            return
         if not isinstance(error, MindliteError):
-            return fault(error, "infer", self.users_place)
-        error.at(place)
-        return believed(self, error) if self.attempts.around else error
+            raise fault(error, "infer", self.users_place) from error
+        error.at(self.tracer.origin.location)
+        found = believed(self, error) if self.attempts.around else error
+        if found is not error:
+            raise found from error
 
     def users_place(self) -> Location | None:
         """The user's line that is executed, or that has called what is: a Location."""
@@ -274,10 +273,8 @@ class Evaluator:
                 self.calls.fail(error, self.tracer.origin.location)
                 raise
             except Exception as error:
-                found = self.judged(error)
-                if found is error:
-                    raise
-                raise found from error
+                self.judge(error)
+                raise
 
     def call_function(self, function: Value, args: Sequence[Value], kwargs: dict[str, Any], scope: str = "") -> Value:
         """Call a Python function whose source can be parsed."""

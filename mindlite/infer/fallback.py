@@ -81,18 +81,17 @@ def construct_key(ev: Evaluating) -> tuple:
 
 
 def call_unknown(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[str, Any], reason: str, returns: Any = None,
-                 keeps: bool = True, copies: bool = False, cure: str = "library") -> Value:
+                 keeps: bool = True, cure: str = "library") -> Value:
     """Call fn at run time, between native code.
 
     returns : the record of what it gives, where that is known (() for nothing)
     keeps   : False where nothing that it is given stays anywhere: print
-    copies  : it gets copies of the graph's lists
     """
     if ev.concrete:
         recorder: Any = ev
         return recorder.call_unknown(fn, args, kwargs)
     key = call_key(ev, getattr(fn, "__qualname__", type(fn).__name__))
-    return _write(ev, key, fn, args, kwargs, reason, returns, keeps, keeps, copies, CURES[cure])
+    return _write(ev, key, fn, args, kwargs, reason, returns, keeps, keeps, CURES[cure])
 
 
 def ask_python(ev: Evaluating, fn: Value, args: Sequence[Value], reason: str, returns: Any = None,
@@ -102,12 +101,11 @@ def ask_python(ev: Evaluating, fn: Value, args: Sequence[Value], reason: str, re
     if key == ev.fallback.asked:
         raise Refusal(f"a construct asks Python several times: {reason}")
     ev.fallback.asked = key
-    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, ev.fallback.construct == "call", False,
-                  CURES["object"])
+    return _write(ev, key, fn, args, kwargs or {}, reason, returns, True, ev.fallback.construct == "call", CURES["object"])
 
 
 def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs: dict[str, Any], reason: str, returns: Any,
-           keeps: bool, sees: bool, copies: bool, cure: str) -> Value:
+           keeps: bool, sees: bool, cure: str) -> Value:
     """The segment. sees: the code may read and change variables outside"""
     location = ev.tracer.origin.location
     if ev.fallback.fullgraph and returns != ():
@@ -120,8 +118,7 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
     weights = [t for t in ev.store if isinstance(t, Tensor)] if keeps else []
     variables = pending(ev) if sees else []
     check_aliases(ev, (args, kwargs))
-    operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items()), tuple([v for _, v in variables])),
-                                copies or not keeps)
+    operands, rebuild = flatten(ev, (fn, tuple(args), tuple(kwargs.items()), tuple([v for _, v in variables])), not keeps)
     count, pattern = len(operands), opened(record) if returns is None else returns
     site, attempted = Site(location, reason, cure), bool(ev.attempts.around)
     ev.fallback.sites.append(site)

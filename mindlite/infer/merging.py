@@ -298,7 +298,7 @@ def join_mark(ev: Evaluating) -> tuple:
     return "join", spot(ev.tracer.origin.location)
 
 
-def join_abstracts(a: Any, b: Any, fresh: bool = True) -> Any:
+def join_abstracts(a: Any, b: Any) -> Any:
     """The abstract that covers both: equal parts stay, differing sizes become a new Symbol.
 
     raises : Refusal where they do not fit together: Python has no such rule, so Python runs the function then

@@ -167,7 +167,7 @@ def same_value(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, Undefined):
         return True
-    if isinstance(a, (list, deque)):
+    if isinstance(a, (list, deque, tuple)):
         return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
     if isinstance(a, dict):
         return len(a) == len(b) and all(same_value(x, y) and same_value(a[x], b[y]) for x, y in zip(a, b))
@@ -175,8 +175,6 @@ def same_value(a: Any, b: Any) -> bool:
         return a == b and (a != 0 or repr(a) == repr(b))     # -0.0 is another number
     if isinstance(a, (int, float, str, bytes, complex, set, bytearray)):
         return a == b
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b))
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if isinstance(a, types.MethodType):

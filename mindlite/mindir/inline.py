@@ -28,19 +28,28 @@ def _read(env: dict[AnfNode, AnfNode], node: AnfNode) -> AnfNode:
     return node if isinstance(node, ValueNode) else env[node]
 
 
-def copy_graph(graph: FuncGraph, name: str | None = None, emit: Function | None = None) -> FuncGraph:
-    """A copy of a typed graph. emit(target, node, args) -> node may replace a node (None keeps it as it is)."""
-    target = FuncGraph(name or graph.name, graph.origin)
-    env: dict = {}
-    for p in graph.parameters:
-        env[p] = target.add_parameter(p.name, p.abstract, p.origin, p.default)
-    for node in graph.nodes:
-        args = [_read(env, a) for a in node.args]
+def copy_nodes(target: FuncGraph, nodes: Sequence[CNode], env: dict, emit: Function | None = None) -> None:
+    """Append copies of nodes to `target`, or what stands for them.
+
+    env  : {node: what stands for it}, is filled
+    emit : (target, node, args) -> what stands for a node, of several results a tuple; None: its copy
+    """
+    for node in nodes:
+        args = [env.get(a, a) for a in node.args]
+        if node.fn is tuple_getitem and isinstance(args[0], tuple):
+            env[node] = args[0][node.attrs["index"]]
+            continue
         made = emit(target, node, args) if emit else None
-        if made is None:
-            made = target.add_copy(node, args)
-        env[node] = made
-    target.set_outputs([_read(env, output) for output in graph.outputs], make_tuple)
+        env[node] = target.add_copy(node, args) if made is None else made
+
+
+def copy_graph(graph: FuncGraph, emit: Function | None = None, into: FuncGraph | None = None) -> FuncGraph:
+    """A copy of a typed graph. emit: as for `copy_nodes`; into: the new graph, if it is there already, empty"""
+    target = into or FuncGraph(graph.name, graph.origin, graph.kind)
+    target.signature = graph.signature
+    env: dict = {p: target.add_parameter(p.name, p.abstract, p.origin, p.default) for p in graph.parameters}
+    copy_nodes(target, graph.nodes, env, emit)
+    target.set_outputs([env.get(output, output) for output in graph.outputs], make_tuple)
     return target
 
 

@@ -6,7 +6,6 @@
     a, b = cond(p, x, y; (x, y * 2), (x, y))                b = cond(p, y; ..), a = x
     cond(p, x, x; (x, y) -> x * y, ..)                      cond(p, x; x -> x * x, ..)
 """
-from ..common.dim import Dim, symbols_of
 from ..mindir.abstract import AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import append
 from ..mindir.control import cond, make_tuple, policy_of, tuple_getitem, while_loop
@@ -83,10 +82,6 @@ def _given_again(operands, sides):
     return again
 
 
-def _constants(args):
-    return {i: a for i, a in enumerate(args) if isinstance(a, ValueNode)}
-
-
 def _filled(node, kept, made, known):
     """What stands for the node's results: the new node's for those kept, what is known, and for the rest nothing."""
     found = dict(zip(kept, made))
@@ -106,7 +101,7 @@ def _prune_cond(node, used):
         if found[0] is not None and found[0] is found[1] and found[0].abstract == node.abstract.elements[i]:
             known[i] = found[0]
     kept = sorted(used - known.keys())
-    constants, again = _constants(operands), _given_again(operands, sides)
+    constants, again = {i: a for i, a in enumerate(operands) if isinstance(a, ValueNode)}, _given_again(operands, sides)
     read = set().union(*[_read_by(side, kept) | _sized_by(side, kept, operands) for side in sides]) - constants.keys()
     order = sorted({again.get(i, i) for i in read})
     if len(kept) == len(node.abstract.elements) and len(order) == len(operands):
@@ -168,7 +163,7 @@ def hoist_invariants(graph):
 def _hoist(node):
     body, test, k = node.attrs["body"], node.attrs["cond"], node.attrs["invariants"]
     outside = fixed_operands(node)
-    sizes = set().union(*[_symbols(p.abstract) for p in outside]) if outside else set()
+    sizes = set().union(*[symbols_of_abstract(p.abstract) for p in outside if isinstance(p.abstract, AbstractTensor)])
     builder = current_interpreter()
     moved: dict = {}
     fed = {a for inner in body.nodes if "library" in inner.fn.traits for a in inner.args}
@@ -176,11 +171,10 @@ def _hoist(node):
         stays = STAYS - {"view"} if inner in fed else STAYS     # a library reads memory: the view is copied, so once
         if inner.fn.traits & stays or not inner.args or not isinstance(inner.abstract, AbstractTensor):
             continue
-        if not all(a in outside or a in moved or isinstance(a, ValueNode) for a in inner.args) or not _symbols(
-                inner.abstract) | _symbols(tuple(inner.attrs.values())) <= sizes or not _keeps_size(inner):
+        if not all(a in outside or a in moved or isinstance(a, ValueNode) for a in inner.args) or not symbols_of_abstract(
+                inner.abstract) | symbols_of_abstract(tuple(inner.attrs.values())) <= sizes or not _keeps_size(inner):
             continue
-        copy = builder.graph.add_copy(inner, [_first(a, outside, moved) for a in inner.args])
-        moved[inner] = copy
+        moved[inner] = builder.graph.add_copy(inner, [moved.get(a, outside.get(a, a)) for a in inner.args])
     if not moved:
         return None
     made = list(moved.values())
@@ -189,23 +183,8 @@ def _hoist(node):
                   invariants=k + len(made), abstract=node.abstract, **policy_of(node))
 
 
-def _first(node, *tables):
-    for table in tables:
-        if node in table:
-            return table[node]
-    return node
-
-
 def _keeps_size(node):
     """False for what would take more memory outside than it reads: it is cheap to do again inside a fused kernel."""
     tensors = [a.abstract for a in node.args if isinstance(a.abstract, AbstractTensor)]
     return any(t.size == node.size or (isinstance(t.size, int) and isinstance(node.size, int) and t.size >= node.size)
                or "reduction" in node.fn.traits or "library" in node.fn.traits for t in tensors)
-
-
-def _symbols(value):
-    if isinstance(value, Dim):
-        return symbols_of(value)
-    if isinstance(value, AbstractTensor):
-        value = value.shape
-    return set().union(*[_symbols(x) for x in value]) if isinstance(value, tuple) else set()

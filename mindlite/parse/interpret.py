@@ -124,14 +124,13 @@ def _in_cell(variable: Variable) -> bool:
     return variable.cell or variable.kind == "closure"
 
 
-def _interpret(p: Parser, node: gast.AST, statements: Any, given: dict | None = None, *, writes: Any, reason: str) -> CNode:
-    """An `interpret` node. Its inputs are `given` {name: node} and the other names that
-    `node` uses; all names if something in it looks at the frame."""
-    given = dict(given or {})
+def _interpret(p: Parser, node: gast.AST, statements: Any, *, writes: Any, reason: str) -> CNode:
+    """An `interpret` node. Its inputs are the names that `node` uses; all names if something in it looks at the frame."""
+    given = {}
     variables, _, _, globals_ = p.names.uses(node)
     if any(looks_at_frame(p, part) for part in gast.walk(node)):
         variables = [*variables, *p.names.scopes[p.tree].variables.values()]
-    variables = [v for v in dict.fromkeys(variables) if v.name not in given]
+    variables = list(dict.fromkeys(variables))
     super_arguments = p.super_arguments() if any(v.name == "__class__" for v in variables) else ()
     for name in super_arguments:
         if p.find(name) not in variables:

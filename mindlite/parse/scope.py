@@ -172,7 +172,9 @@ class Names(gast.NodeVisitor):
             if node is not None:
                 self.visit(node)
 
-    def _use(self, name: str, kind: str) -> None:
+    def _use(self, name: str | None, kind: str) -> None:
+        if name is None:
+            return
         self.events.append(Event(self._scope, name, kind, self._loops))
         if kind != "load":
             self._own(self._scope, name)
@@ -340,29 +342,25 @@ class Names(gast.NodeVisitor):
 
     def visit_ExceptHandler(self, node: gast.AST) -> None:
         """The exception's name is assigned, and deleted at the end."""
+        name = node.name.id if isinstance(node.name, gast.Name) else node.name
         self._all([node.type])
-        if node.name is not None:
-            self._use(node.name.id if isinstance(node.name, gast.Name) else node.name, "store")
+        self._use(name, "store")
         self._all(node.body)
-        if node.name is not None:
-            self._use(node.name.id if isinstance(node.name, gast.Name) else node.name, "delete")
+        self._use(name, "delete")
 
     def visit_MatchAs(self, node: gast.AST) -> None:
         """A capture."""
         self._all([node.pattern])
-        if node.name is not None:
-            self._use(node.name, "store")
+        self._use(node.name, "store")
 
     def visit_MatchStar(self, node: gast.AST) -> None:
         """A capture of the rest."""
-        if node.name is not None:
-            self._use(node.name, "store")
+        self._use(node.name, "store")
 
     def visit_MatchMapping(self, node: gast.AST) -> None:
         """Keys, patterns, and the capture of the rest."""
         self._all([*node.keys, *node.patterns])
-        if node.rest is not None:
-            self._use(node.rest, "store")
+        self._use(node.rest, "store")
 
 
 def _stored_names(tree: gast.AST) -> Iterator[str]:

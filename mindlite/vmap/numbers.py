@@ -41,11 +41,6 @@ def binary(a: Any, b: Any, *, op: str) -> Any:
     return _BINARY[op](*_as_integers(a, b)) if op in _BINARY else None
 
 
-@_rule(scalar_compare)
-def compare(a: Any, b: Any, *, op: str) -> Any:
-    return _COMPARE[op](a, b)
-
-
 @_rule(scalar_unary)
 def unary(a: Any, *, op: str) -> Any:
     if op == "not":
@@ -54,17 +49,14 @@ def unary(a: Any, *, op: str) -> Any:
     return {"-": lambda: ops.neg(a), "+": lambda: a, "abs": lambda: ops.maximum(a, ops.neg(a))}.get(op, lambda: None)()
 
 
-@_rule(scalar_cast)
-def cast_number(a: Any, *, type: type) -> Any:
-    return cast(a, dtype=NUMBER_DTYPES[type])
-
-
 @_rule(tensor_to_scalar)
 def number_of(x: Any) -> Any:
     kind = {"b": dt.bool_, "f": dt.float64}.get(x.dtype.kind, dt.int64)
     return cast(reshape(x, shape=x.shape[:1]), dtype=kind)
 
 
-@_rule(scalar_to_tensor)
-def tensor_of(x: Any, *, dtype: Any) -> Any:
-    return cast(x, dtype=dtype)
+NUMBERS.update({
+    scalar_compare: lambda a, b, *, op: _COMPARE[op](a, b),
+    scalar_cast: lambda a, *, type: cast(a, dtype=NUMBER_DTYPES[type]),
+    scalar_to_tensor: lambda x, *, dtype: cast(x, dtype=dtype),
+})
