@@ -198,22 +198,14 @@ class Question:
 
     def restore(self, path: Path, compiling: Callable[[], Compiled]) -> Compiled | None:
         """The Compiled in a file; None if it is for other objects, or cannot be used."""
-        found = read(path)
-        if found is None:
-            return None
-        text, data = found
-        try:
+        def made(text: dict[str, Any], data: bytes) -> Compiled | None:
             description = self.again()
             guards = self.read_again(description, text["guards"])
             if guards is None:
                 return None
             thread_arenas().touch(text["arena"])
             return self.build(description, guards, text, data, compiling)
-        except Missing as missing:
-            log.info("%s is compiled again: %s is gone", self.options["name"], missing)
-        except UNREADABLE as error:
-            log.warning("%s cannot be read (%r); the function is compiled again", path, error)
-        return None
+        return from_file(path, self.options["name"], made)
 
     @staticmethod
     def read_again(description: Description, guards: Iterable[list]) -> list[Guard] | None:
@@ -438,6 +430,18 @@ def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
         return None
     length, = struct.unpack_from("<q", data, head)
     return json.loads(data[head + 8:head + 8 + length]), data[head + 8 + length:]
+
+
+def from_file(path: Path, name: str, make: Callable[[dict[str, Any], bytes], Any]) -> Any:
+    """make(text, the bytes behind it) of a file; None, with a word, where there is none that can be used. name: what it is of"""
+    try:
+        found = read(path)
+        return None if found is None else make(*found)
+    except Missing as missing:
+        log.info("%s is compiled again: %s is gone", name, missing)
+    except UNREADABLE as error:
+        log.warning("%s cannot be read (%r); %s is compiled again", path, error, name)
+    return None
 
 
 def write(folder: Path, text: dict[str, Any], arrays: Iterable[np.ndarray]) -> None:

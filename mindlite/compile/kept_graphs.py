@@ -26,10 +26,9 @@ from ..common.events import emit
 from ..common.lazy import LazyModule
 from ..mindir.graph import AnfNode, FuncGraph, ValueNode
 from .description import Json, NotCacheable
-from .disk_cache import (UNREADABLE, arrays_of, circumstances, described_arrays, entry_of, kernels_in, read, restored,
-                         write_file)
+from .disk_cache import (arrays_of, circumstances, described_arrays, entry_of, from_file, kernels_in, restored, write_file)
 from .executable import Executable
-from .flow_text import Missing, Reader, Writer, facts_of
+from .flow_text import Reader, Writer, facts_of
 from .lower import Lowered, lower
 from .passes import DERIVED, EAGER, PIPELINE, SIMPLIFIED, Wanted
 
@@ -165,18 +164,10 @@ class Question:
     def restore(self, compiling: Callable[[], CompiledGraph]) -> CompiledGraph | None:
         """What the file holds; None where there is none that can be used."""
         start = time.perf_counter()
-        try:
-            found = read(self.path)
-            if found is None:
-                return None
-            made = self.build(*found, functools.cache(compiling))
+        made = from_file(self.path, self.name, lambda text, data: self.build(text, data, functools.cache(compiling)))
+        if made is not None:
             emit("graph_restore", name=self.name, seconds=time.perf_counter() - start)
-            return made
-        except Missing as missing:
-            log.info("%s is compiled again: %s is gone", self.name, missing)
-        except UNREADABLE as error:
-            log.warning("%s cannot be read (%r); the graph is compiled again", self.path, error)
-        return None
+        return made
 
     def build(self, text: dict[str, Any], data: bytes, compiling: Callable[[], CompiledGraph]) -> CompiledGraph:
         """The CompiledGraph that a file describes."""

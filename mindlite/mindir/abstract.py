@@ -128,6 +128,6 @@ def map_dims(change: Callable[[Dim], Any], value: Any) -> Any:
     return value
 
 
-def symbols_of_abstract(abstract: Abstract) -> set[Symbol]:
-    """The Symbols in the sizes of an abstract."""
+def symbols_of_abstract(abstract: Any) -> set[Symbol]:
+    """The Symbols in the sizes of an abstract, or in an attribute."""
     return set().union(*map(symbols_of, dims_in(abstract)))

@@ -11,7 +11,8 @@ results moves. `vm_file.py` writes tables to files.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -150,20 +151,8 @@ class _Writer:
     def instruction(self, i: F.Instruction) -> None:
         linked = self.linked
         place = linked.place(i) if linked.is_place(i) else -1
-        if isinstance(i, F.Const):
-            self.emit("const", i.dst, to_bits(i.value))
-        elif isinstance(i, F.Data):
-            self.emit("const", i.dst, i.array.ctypes.data)
-        elif isinstance(i, F.Arith):
-            self.emit(i.op, i.dst, i.a, i.b)
-        elif isinstance(i, F.Exact):
-            self.emit(f"exact_{i.op}", i.dst, i.a, i.b, place)
-        elif isinstance(i, F.Unary):
-            self.emit(i.op, i.dst, i.a)
-        elif isinstance(i, F.Load):
-            self.emit(f"load.{i.dtype.short}", i.dst, i.ptr)
-        elif isinstance(i, F.Store):
-            self.emit(f"store.{i.dtype.short}", i.ptr, i.value)
+        if type(i) in _PLAIN:
+            self.emit(*_PLAIN[type(i)](i, place))
         elif isinstance(i, F.Alloc):
             self.alloc(i, place)
         elif isinstance(i, F.Kill):
@@ -181,8 +170,6 @@ class _Writer:
                 self.emit("callback", place, len(i.sizes), 1, *i.sizes, i.dst)
             else:
                 self.emit("table", i.dst, index)
-        elif isinstance(i, F.PythonSegment):
-            self.emit("callback", place, len(i.args), len(i.dsts), *i.args, *i.dsts)
         elif isinstance(i, F.CallFlow):
             callee = next(f for f in linked.program.all_flows() if f.name == i.flow)
             self.calls.append((len(self.code) + 1, i.flow))
@@ -192,23 +179,6 @@ class _Writer:
             self.if_(i)
         elif isinstance(i, F.While):
             self.while_(i)
-        elif isinstance(i, F.Check):
-            self.emit("check", i.cond, place, len(i.args), *i.args)
-        elif isinstance(i, F.Copy):
-            self.emit("copy", i.dst, i.src, i.nbytes)
-        elif isinstance(i, F.TapeNew):
-            self.emit("tape_new", i.dst, place)
-        elif isinstance(i, F.TapePush):
-            if i.nbytes is None:
-                self.emit("tape_push_scalar", i.tape, i.value, place)
-            else:
-                self.emit("tape_push", i.tape, i.value, i.nbytes, place)
-        elif isinstance(i, F.TapePop):
-            self.emit("tape_pop_scalar" if i.scalar else "tape_pop", i.dst, i.tape, place)
-        elif isinstance(i, F.Output):
-            self.emit("output", i.index, i.ptr, i.nbytes, place, len(i.dims), *i.dims)
-        elif isinstance(i, F.Return):
-            self.emit("return", len(i.values), *i.values)
 
     def alloc(self, i: F.Alloc, place: int) -> None:
         site = self.linked.site(self.flow, i.dst)
@@ -243,6 +213,27 @@ class _Writer:
         self.emit("jump", head)
         self.code[to_end] = len(self.code)
         self.moves(i.dsts, i.params)
+
+
+# (opcode, *operands) of the instructions that look at nothing but themselves and their place
+_PLAIN: dict[type[F.Instruction], Callable[[Any, int], tuple]] = {
+    F.Const: lambda i, place: ("const", i.dst, to_bits(i.value)),
+    F.Data: lambda i, place: ("const", i.dst, i.array.ctypes.data),
+    F.Arith: lambda i, place: (i.op, i.dst, i.a, i.b),
+    F.Exact: lambda i, place: (f"exact_{i.op}", i.dst, i.a, i.b, place),
+    F.Unary: lambda i, place: (i.op, i.dst, i.a),
+    F.Load: lambda i, place: (f"load.{i.dtype.short}", i.dst, i.ptr),
+    F.Store: lambda i, place: (f"store.{i.dtype.short}", i.ptr, i.value),
+    F.PythonSegment: lambda i, place: ("callback", place, len(i.args), len(i.dsts), *i.args, *i.dsts),
+    F.Check: lambda i, place: ("check", i.cond, place, len(i.args), *i.args),
+    F.Copy: lambda i, place: ("copy", i.dst, i.src, i.nbytes),
+    F.TapeNew: lambda i, place: ("tape_new", i.dst, place),
+    F.TapePush: lambda i, place: ("tape_push_scalar", i.tape, i.value, place) if i.nbytes is None else
+    ("tape_push", i.tape, i.value, i.nbytes, place),
+    F.TapePop: lambda i, place: ("tape_pop_scalar" if i.scalar else "tape_pop", i.dst, i.tape, place),
+    F.Output: lambda i, place: ("output", i.index, i.ptr, i.nbytes, place, len(i.dims), *i.dims),
+    F.Return: lambda i, place: ("return", len(i.values), *i.values),
+}
 
 
 @once
