@@ -17,36 +17,20 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from ..backend.kernel import Kernel
 from ..common.device import name_of
 from ..common.location import Location
 from ..infer.fallback import Site
 from .flow import CallKernel, Copy, Instruction
-from .reasons import Reason, show_call
-from .signature import Signature, Trees
+from .reasons import show_call
 from .variant import Variant
 
-
-class Explained(Protocol):
-    """What is read of a JitFunction."""
-    name: str
-    names: tuple[str, ...]
-    variants: list[Variant]
-    history: list[tuple[Variant, Reason]]
-    trees: Trees
-    in_python: dict[Signature, tuple[Location | None, str, bool]]
-    refused: dict[Location | None, tuple[str, int]]
-    run_twice: dict[Location | None, tuple[str, int]]
-    runs_in_python: int
-    met_hooks: int
-
-    def kernels(self, variant: Variant) -> list[Kernel]:
-        """The kernels of a variant."""
+if TYPE_CHECKING:
+    from .jit import JitFunction
 
 
-def explain(f: Explained, details: bool = False) -> str:
+def explain(f: JitFunction, details: bool = False) -> str:
     """The text about a JitFunction.
 
     details : add stages, nodes, kernels, libraries, unrolled loops, and what was not fused and why
@@ -73,14 +57,14 @@ def explain(f: Explained, details: bool = False) -> str:
     return "\n".join(lines)
 
 
-def headline(f: Explained, in_python: list[str]) -> str:
+def headline(f: JitFunction, in_python: list[str]) -> str:
     """How many graphs and calls there are, and whether Python runs anything."""
     n = len(f.variants)
     graphs = f"{n} graph{'' if n == 1 else 's'}, {sum(v.calls for v in f.variants)} call(s)" if n else "no graph"
     return f"{f.name}: {graphs}; {'Python runs what is listed below' if in_python else 'nothing runs in Python'}"
 
 
-def python_lines(f: Explained) -> list[str]:
+def python_lines(f: JitFunction) -> list[str]:
     """All that Python runs: whole calls, calls that ran again, statements between parts of a graph."""
     lines = []
     for signature, (location, reason, _) in f.in_python.items():
@@ -117,7 +101,7 @@ def site_lines(sites: Iterable[Site]) -> list[str]:
     return lines
 
 
-def variant_lines(f: Explained, number: int, variant: Variant) -> list[str]:
+def variant_lines(f: JitFunction, number: int, variant: Variant) -> list[str]:
     """What a variant is for, why it was compiled, and what its user did not get as wanted."""
     compiled = variant.compiled
     lines = [f"  variant {number}: {show_call(variant.signature, f.names)}",
@@ -132,7 +116,7 @@ def variant_lines(f: Explained, number: int, variant: Variant) -> list[str]:
     return lines + [f"    {location or 'somewhere'}: {note}" for location, note in compiled.notes]
 
 
-def detail_lines(f: Explained, variant: Variant) -> list[str]:
+def detail_lines(f: JitFunction, variant: Variant) -> list[str]:
     """How a variant was made and of what."""
     compiled = variant.compiled
     seconds = ", ".join(f"{stage} {t:.3f}" for stage, t in compiled.seconds.items())

@@ -489,43 +489,37 @@ def _in(stream: int) -> str:
 
 def head(i: Instruction) -> str:
     """The first line of an instruction, as text."""
-    into = f"{_registers(i.writes)} = " if i.writes else ""
-    if isinstance(i, Const):
-        return f"{into}const {i.value!r}"
-    if isinstance(i, Data):
-        return f"{into}data {i.array.dtype}{list(i.array.shape)}{_on(i.device)}"
-    if isinstance(i, Alloc):
-        return f"{into}alloc {_registers(i.reads)}{_on(i.device)}"
-    if isinstance(i, Copy) and i.device is not None:
-        return f"copy {_registers(i.reads)} from {name_of(i.source)} to {name_of(i.to)}{_in(i.stream)}"
-    if isinstance(i, (Arith, Unary)):
-        return f"{into}{i.op} {_registers(i.reads)}"
-    if isinstance(i, Exact):
-        return f"{into}exact {i.op} {_registers(i.reads)}"
-    if isinstance(i, (Load, Store)):
-        return f"{into}{type(i).__name__.lower()}.{i.dtype.short} {_registers(i.reads)}"
-    if isinstance(i, Kill):
-        return f"kill %{i.ptr}"
-    if isinstance(i, CallKernel):
-        over = f" over %{i.extent}" if i.extent is not None else ""
-        return f"kernel {i.kernel.name}({_registers(i.kernel_args)}){over}{_on(i.device)}{_in(i.stream)}"
-    if isinstance(i, Handle):
-        return f"{into}handle {i.kernel.name}({_registers(i.sizes)})"
-    if isinstance(i, CallFlow):
-        return f"{into}call {i.flow}({_registers(i.args)})"
-    if isinstance(i, If):
-        return f"{into}if %{i.cond} {{"
-    if isinstance(i, While):
-        return f"{into}while ({', '.join(f'%{p} = %{v}' for p, v in zip(i.params, i.inits))}) {{"
-    if isinstance(i, Check):
-        text = i.message if isinstance(i.message, str) else getattr(i.message, "__name__", "error")
-        return f"check %{i.cond} else {text!r}({_registers(i.args)})"
-    if isinstance(i, Output):
-        return f"output {i.index} = %{i.ptr}, %{i.nbytes} bytes [{_registers(i.dims)}]"
-    if isinstance(i, PythonSegment):
-        return f"{into}python {getattr(i.function, '__name__', 'segment')}({_registers(i.args)})"
-    name = type(i).__name__.replace("Tape", "Tape_").lower()
-    return f"{into}{name} {_registers(i.reads)}".rstrip()
+    text = _HEADS[type(i)](i) if type(i) in _HEADS else ""
+    return (f"{_registers(i.writes)} = " if i.writes else "") + (
+        text or f"{type(i).__name__.replace('Tape', 'Tape_').lower()} {_registers(i.reads)}".rstrip())
+
+
+_HEADS: dict[type[Instruction], Callable[[Any], str]] = {        # "": the name and what it reads
+    Const: lambda i: f"const {i.value!r}",
+    Data: lambda i: f"data {i.array.dtype}{list(i.array.shape)}{_on(i.device)}",
+    Alloc: lambda i: f"alloc {_registers(i.reads)}{_on(i.device)}",
+    Copy: lambda i: "" if i.device is None else (
+        f"copy {_registers(i.reads)} from {name_of(i.source)} to {name_of(i.to)}{_in(i.stream)}"),
+    Arith: lambda i: f"{i.op} {_registers(i.reads)}",
+    Unary: lambda i: f"{i.op} {_registers(i.reads)}",
+    Exact: lambda i: f"exact {i.op} {_registers(i.reads)}",
+    Load: lambda i: f"load.{i.dtype.short} {_registers(i.reads)}",
+    Store: lambda i: f"store.{i.dtype.short} {_registers(i.reads)}",
+    Kill: lambda i: f"kill %{i.ptr}",
+    CallKernel: lambda i: f"kernel {i.kernel.name}({_registers(i.kernel_args)})" + (
+        f" over %{i.extent}" if i.extent is not None else "") + f"{_on(i.device)}{_in(i.stream)}",
+    Handle: lambda i: f"handle {i.kernel.name}({_registers(i.sizes)})",
+    CallFlow: lambda i: f"call {i.flow}({_registers(i.args)})",
+    If: lambda i: f"if %{i.cond} {{",
+    While: lambda i: f"while ({', '.join(f'%{p} = %{v}' for p, v in zip(i.params, i.inits))}) {{",
+    Check: lambda i: f"check %{i.cond} else {_message(i)!r}({_registers(i.args)})",
+    Output: lambda i: f"output {i.index} = %{i.ptr}, %{i.nbytes} bytes [{_registers(i.dims)}]",
+    PythonSegment: lambda i: f"python {getattr(i.function, '__name__', 'segment')}({_registers(i.args)})",
+}
+
+
+def _message(i: Check) -> str:
+    return i.message if isinstance(i.message, str) else getattr(i.message, "__name__", "error")
 
 
 def rename(instruction: Instruction, registers: dict[int, int]) -> Instruction:

@@ -73,33 +73,8 @@ class Writer:
         cls = type(value)
         if value is None or cls is int or cls is str:
             return value
-        if cls is bool:
-            return ["bool", int(value)]
-        if cls is float:
-            return ["float", value.hex()]
-        if cls is tuple:
-            return ["tuple", *[self.write(x) for x in value]]
-        if cls is list:
-            return ["list", *[self.write(x) for x in value]]
-        if cls is dict:
-            return ["dict", *[[self.write(k), self.write(v)] for k, v in value.items()]]
-        if cls is Origin:
-            location = value.location
-            return ["origin", None if location is None else self.location(location)]
-        if cls is Location:
-            return ["location", self.location(value)]
-        if cls is Kernel:
-            return ["kernel", self.numbered("kernels", value, lambda: self.kernel(value))]
-        if cls is np.ndarray:
-            return self.array(value)
-        if cls is Symbol:
-            return ["symbol", self.numbered("symbols", value, lambda: self.symbol(value))]
-        if cls is Dim:
-            return ["dim", *[[c, *[[self.write(a), p] for a, p in monomial]] for monomial, c in value.terms.items()]]
-        if cls is Operation:
-            return ["op", value.op, self.write(value.a), self.write(value.b)]
-        if cls is DType:
-            return ["dtype", value.name]
+        if cls in WRITE:
+            return WRITE[cls](self, value)
         if cls is Primitive and value.name in PRIMITIVES and PRIMITIVES[value.name] is value:
             return ["primitive", value.name]
         if cls is type and value.__name__ in TYPES and TYPES[value.__name__] is value:
@@ -159,6 +134,23 @@ class Writer:
         self.arrays.append(np.ascontiguousarray(value))
         self.alive.append(value)
         return ["array", len(self.arrays) - 1]
+
+
+WRITE: dict[type, Callable[[Writer, Any], Json]] = {
+    bool: lambda writer, value: ["bool", int(value)],
+    float: lambda writer, value: ["float", value.hex()],
+    tuple: lambda writer, value: ["tuple", *[writer.write(x) for x in value]],
+    list: lambda writer, value: ["list", *[writer.write(x) for x in value]],
+    dict: lambda writer, value: ["dict", *[[writer.write(k), writer.write(v)] for k, v in value.items()]],
+    Origin: lambda writer, value: ["origin", None if value.location is None else writer.location(value.location)],
+    Location: lambda writer, value: ["location", writer.location(value)],
+    Kernel: lambda writer, value: ["kernel", writer.numbered("kernels", value, lambda: writer.kernel(value))],
+    np.ndarray: lambda writer, value: writer.array(value),
+    Symbol: lambda writer, value: ["symbol", writer.numbered("symbols", value, lambda: writer.symbol(value))],
+    Dim: lambda writer, value: ["dim", *[[c, *[[writer.write(a), p] for a, p in term]] for term, c in value.terms.items()]],
+    Operation: lambda writer, value: ["op", value.op, writer.write(value.a), writer.write(value.b)],
+    DType: lambda writer, value: ["dtype", value.name],
+}
 
 
 def facts_of(symbol: Symbol) -> list[Json]:

@@ -436,8 +436,7 @@ class JitFunction:
         """A variant that fits the signature and whose guards hold; those whose guards do not hold wait in `history`."""
         stale = [v for v in self.variants if not guards_hold(v.plan.guards)]
         if stale:
-            self.variants = [v for v in self.variants if v not in stale]
-            self.exact = Recent({s: v for s, v in self.exact.items() if v not in stale})
+            self.drop(stale)
             self.history += [(v, self.note_changes(v)) for v in stale]
         for variant in self.variants:
             if fits(variant.plan, signature):

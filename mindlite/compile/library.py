@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..backend.target import Target
 from ..common.dim import Shape, compare, dim_max, dim_min, product
-from ..common.dtype import DType, int64
+from ..common.dtype import int64
 from ..graph_kernel.epilogue import epilogue
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import CNode
@@ -28,7 +28,7 @@ from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_po
 from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence, running_max, running_min
 from ..ops.sort import masked_put, masked_select, median_along, nonzero_indices, sort_along, topk_along
 from .flow import Registers
-from .lowering import Lowering, Made, NotInLibrary, lowers
+from .lowering import LOWER, Lowering, Made, NotInLibrary
 
 Rule = TypeVar("Rule", bound=Callable[..., None])
 LIBRARY: dict[str, Callable[..., None]] = {}
@@ -349,27 +349,21 @@ def lower_running(lowering: Lowering, node: CNode, args: Sequence[int], out: Reg
 
 # ---- room for all that data may select; the count that the kernel tells is the size
 
-@lowers(nonzero_indices)
-def lower_nonzero(lowering: Lowering, node: CNode) -> Made:
-    x = node.args[0].abstract
-    return _selected(lowering, node, "positions", x.dtype, (x.size, x.ndim), x.shape)
+LOWER[nonzero_indices] = lambda lowering, node: _selected(lowering, node, "positions")
+LOWER[masked_select] = lambda lowering, node: _selected(lowering, node, "values")
 
 
-@lowers(masked_select)
-def lower_masked_select(lowering: Lowering, node: CNode) -> Made:
-    x = node.args[0].abstract
-    return _selected(lowering, node, "values", x.dtype, (x.size,), ())
-
-
-def _selected(lowering: Lowering, node: CNode, kind: str, dtype: DType, most: Shape, sizes: Shape) -> Made:
-    """Call the kernel; where the Target has none, the eval rule. most: the shape of the result if all is selected"""
+def _selected(lowering: Lowering, node: CNode, kind: str) -> Made:
+    """Call the kernel; where the Target has none, the eval rule. kind: what is given, "positions" or "values" of the operand"""
+    x, b = node.args[0].abstract, lowering.b
+    most, sizes = ((x.size, x.ndim), x.shape) if kind == "positions" else ((x.size,), ())
     try:
-        kernel = lowering.library_kernel("selected", kind=kind, dtype=dtype, ndim=node.args[0].abstract.ndim)
+        kernel = lowering.library_kernel("selected", kind=kind, dtype=x.dtype, ndim=x.ndim)
     except NotInLibrary:
         return lowering.operator(node)
-    b, out = lowering.b, lowering.allocate(AbstractTensor(node.abstract.dtype, most))
+    out = lowering.allocate(AbstractTensor(node.abstract.dtype, most))
     count = b.alloc(b.const(8), 8, lowering.device)
     args = [lowering.value_on(a, lowering.device, node.origin) for a in node.args]
-    lowering.call_kernel(kernel, [*args, out, count], [most[0], *sizes], node)
+    lowering.call_kernel(kernel, [*args, out, count], [x.size, *sizes], node)
     lowering.bind_sizes(node.abstract, [b.load(count, int64)] * node.abstract.ndim)
     return out

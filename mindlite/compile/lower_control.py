@@ -22,6 +22,8 @@ from .python_calls import Failure
 
 
 LOWER.update({
+    tree_kind: lambda lowering, node: _word(lowering, lowering.value(node.args[0]), 0),
+    tree_part: lambda lowering, node: _word(lowering, lowering.value(node.args[0]), 1 + node.attrs["index"]),
     tuple_getitem: lambda lowering, node: lowering.env[node.args[0]][node.attrs["index"]],
     make_tuple: lambda lowering, node: tuple(lowering.value(a) for a in node.args),
     tape_new: lambda lowering, node: lowering.b.tape(),
@@ -225,16 +227,6 @@ def lower_check(lowering: Lowering, node: CNode) -> Registers:
 def _word(lowering: Lowering, tree: int, index: int, dtype: DType = dt.int64) -> int:
     b = lowering.b
     return b.load(b.arith("add", tree, b.const(index * WORD)) if index else tree, dtype)
-
-
-@lowers(tree_kind)
-def lower_kind(lowering: Lowering, node: CNode) -> int:
-    return _word(lowering, lowering.value(node.args[0]), 0)
-
-
-@lowers(tree_part)
-def lower_part(lowering: Lowering, node: CNode) -> int:
-    return _word(lowering, lowering.value(node.args[0]), 1 + node.attrs["index"])
 
 
 @lowers(tree_value)

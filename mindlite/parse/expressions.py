@@ -40,15 +40,11 @@ EXPRESSIONS.update({
     gast.Constant: lambda p, node: p.constant(node.value, node),
     gast.Name: lambda p, node: p.read(node.id, node),
     gast.Attribute: lambda p, node: p.add(syntax.load_attr, p.evaluate(node.value), node=node, name=node.attr),
+    gast.Subscript: lambda p, node: p.add(syntax.load_item, p.evaluate(node.value), p.evaluate(node.slice), node=node),
+    gast.BinOp: lambda p, node: p.add(syntax.binary, p.evaluate(node.left), p.evaluate(node.right), node=node,
+                                      op=BINARY[type(node.op)]),
     gast.JoinedStr: lambda p, node: p.add(syntax.join_str, *p.evaluate_all(node.values), node=node),
 })
-
-
-@expression(gast.Subscript)
-def subscript(p: Parser, node: gast.AST) -> AnfNode:
-    """x[i]"""
-    value = p.evaluate(node.value)
-    return p.add(syntax.load_item, value, p.evaluate(node.slice), node=node)
 
 
 @expression(gast.Slice)
@@ -67,13 +63,6 @@ def unary(p: Parser, node: gast.AST) -> AnfNode:
             and type(node.operand.value) in (int, float, complex):
         return p.constant(-node.operand.value, node)
     return p.add(syntax.unary, value, node=node, op=UNARY[type(node.op)])
-
-
-@expression(gast.BinOp)
-def binary(p: Parser, node: gast.AST) -> AnfNode:
-    """a + b"""
-    left = p.evaluate(node.left)
-    return p.add(syntax.binary, left, p.evaluate(node.right), node=node, op=BINARY[type(node.op)])
 
 
 @expression(gast.Compare)

@@ -24,6 +24,7 @@ from . import runtime as R
 from . import scalar_ir
 from .launch_list import LINKS, TABLE, LaunchList, has_lists
 from .python import copy_kind
+from .scalar_ir import type_of
 
 COMPARED = 8                    # pointers that are compared in place to choose a storage; for more, `rt_static` is called
 
@@ -40,13 +41,9 @@ def print_native(linked: Linked) -> str:
     return str(module)
 
 
-def _type(kind: str) -> ir.Type:
-    return DOUBLE if kind == "f64" else WORD
-
-
 def _declared(module: ir.Module, name: str, flow: F.Flow) -> ir.Function:
     """The function of a Flow: (context, where its results go, its parameters)."""
-    types = [POINTER, POINTER, *(_type(flow.kinds[p.register]) for p in flow.params)]
+    types = [POINTER, POINTER, *(type_of(flow.kinds[p.register]) for p in flow.params)]
     function = ir.Function(module, ir.FunctionType(WORD, types), name)
     for argument, given in zip(function.args, ("ctx", "ret", *(f"r{p.register}" for p in flow.params))):
         argument.name = given
@@ -58,7 +55,7 @@ def _write_entry(module: ir.Module, flow: F.Flow) -> None:
     ctx, = function.args
     ctx.name = "ctx"
     b = ir.IRBuilder(function.append_basic_block("entry"))
-    given = [read(b, ctx, R.PARAMS + n, _type(flow.kinds[p.register])) for n, p in enumerate(flow.params)]
+    given = [read(b, ctx, R.PARAMS + n, type_of(flow.kinds[p.register])) for n, p in enumerate(flow.params)]
     b.ret(b.call(module.globals["flow_0"], [ctx, pointer_to(b, ctx, R.PARAMS + len(given)), *given]))
 
 
@@ -141,7 +138,7 @@ class _FlowPrinter:
     def read(self, registers: Sequence[int]) -> None:
         """Make registers of the results' buffer."""
         for n, register in enumerate(registers):
-            self.values[register] = read(self.b, self.results, n, _type(self.flow.kinds[register]))
+            self.values[register] = read(self.b, self.results, n, type_of(self.flow.kinds[register]))
 
     def block(self, block: F.Block) -> None:
         for instruction in block.instructions:
@@ -318,7 +315,7 @@ class _FlowPrinter:
             b.branch(end)
         b.position_at_end(end)
         for n, dst in enumerate(i.dsts):
-            phi = self.values[dst] = b.phi(_type(self.flow.kinds[dst]))
+            phi = self.values[dst] = b.phi(type_of(self.flow.kinds[dst]))
             for values, label in incoming:
                 phi.add_incoming(values[n], label)
 
@@ -328,7 +325,7 @@ class _FlowPrinter:
         b.branch(head)
         b.position_at_end(head)
         for param, init in zip(i.params, inits):
-            self.values[param] = b.phi(_type(self.flow.kinds[param]))
+            self.values[param] = b.phi(type_of(self.flow.kinds[param]))
             self.values[param].add_incoming(init, before)
         self.block(i.cond)
         b.cbranch(b.icmp_signed("!=", self.value(i.cond.results[0]), word(0)), body, end)
@@ -379,7 +376,7 @@ class _FlowPrinter:
         record = call(self.b, "rt_tape_pop", self.value(i.tape))
         self.fail_if_null(record, i)
         held = i.scalar or i.device is not None
-        self.values[i.dst] = read(self.b, record, 0, _type(self.flow.kinds[i.dst])) if held else record
+        self.values[i.dst] = read(self.b, record, 0, type_of(self.flow.kinds[i.dst])) if held else record
 
     def output(self, i: F.Output) -> None:
         if len(i.dims) > R.MAX_DIMS:

@@ -17,7 +17,7 @@ import linecache
 import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ...common.dtype import DType
 from .. import flow as F
 from ..link import Linked
 from . import runtime as R
+
+if TYPE_CHECKING:
+    from ..executable import Context
 
 _INFIX = {"add": "wrap({a} + {b})", "sub": "wrap({a} - {b})", "mul": "wrap({a} * {b})", "and": "{a} & {b}",
           "or": "{a} | {b}", "xor": "{a} ^ {b}", "floordiv": "(wrap({a} // {b}) if {b} else 0)",
@@ -74,7 +77,7 @@ def print_python(linked: Linked) -> str:
     return "\n\n".join(_SourcePrinter(linked, flow).text() for flow in linked.program.all_flows()) + "\n"
 
 
-def load_python(linked: Linked, context_of: Callable[[int], Running]) -> Callable[[int], int]:
+def load_python(linked: Linked, context_of: Callable[[int], Context]) -> Callable[[int], int]:
     """`run(context address) -> 0 or 1`. context_of: gives the Context of an address."""
     source = print_python(linked)
     file = f"<flow {linked.program.entry.name} {id(linked):x}>"
@@ -112,26 +115,10 @@ def _deep_recursion(limit: int) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-class Running(Protocol):
-    """What the source asks of the Context of its run (executable.py)."""
-    address: int
-    limit: int
-    array: Any
-
-    def params(self) -> tuple[int | float, ...]:
-        """The parameters."""
-
-    def table(self, index: int) -> int:
-        """A number of the current instance's table."""
-
-    def segment(self, place: int, args: ctypes.Array, results: ctypes.Array) -> int:
-        """Call the Python function of a place."""
-
-
 class PythonRuntime:
     """What the source calls: one run's context with the shared functions. See the instructions in flow.py."""
 
-    def __init__(self, linked: Linked, context: Running) -> None:
+    def __init__(self, linked: Linked, context: Context) -> None:
         self.linked, self.context, self.shared = linked, context, R.runtime()
         self.ctx, self.launch = context.address, _LAUNCH(launch_address())
         self.depth = 0
@@ -173,12 +160,20 @@ class PythonRuntime:
     def slots(self, count: int) -> ctypes.Array:
         return (ctypes.c_int64 * count)()
 
+    def made(self, place: int, address: int) -> int:
+        """The address, which is 0 where the place has failed."""
+        if not address:
+            raise Stop(place)
+        return address
+
+    def done(self, place: int, status: int) -> None:
+        """What a place gave says that it has not failed."""
+        if status:
+            raise Stop(place, status)
+
     def static(self, place: int, first: int, count: int, nbytes: int, avoid: F.Registers = ()) -> int:
         pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
-        found = self.shared.rt_static(self.ctx, first, count, nbytes, ctypes.addressof(pointers), len(avoid))
-        if not found:
-            raise Stop(place)
-        return found
+        return self.made(place, self.shared.rt_static(self.ctx, first, count, nbytes, ctypes.addressof(pointers), len(avoid)))
 
     def chosen(self, first: int, count: int, avoid: F.Registers) -> int:
         """The address of the first of those storages that none of the pointers points into, else of the last."""
@@ -191,11 +186,8 @@ class PythonRuntime:
     def alloc(self, place: int, slots: ctypes.Array, slot: int, count: int, nbytes: int, first: int,
               avoid: F.Registers = ()) -> int:
         pointers = (ctypes.c_int64 * max(1, len(avoid)))(*avoid)
-        found = self.shared.rt_alloc(self.ctx, ctypes.addressof(slots) + 8 * slot, count, nbytes,
-                                     ctypes.addressof(pointers), len(avoid), first)
-        if not found:
-            raise Stop(place)
-        return found
+        return self.made(place, self.shared.rt_alloc(self.ctx, ctypes.addressof(slots) + 8 * slot, count, nbytes,
+                                                     ctypes.addressof(pointers), len(avoid), first))
 
     def kill_static(self, first: int, count: int) -> None:
         self.shared.rt_kill_static(self.ctx, first, count)
@@ -214,15 +206,12 @@ class PythonRuntime:
             status = _KERNEL(kernel.address)(buffer, 0, 1)
         else:
             status = self.launch(kernel.address, ctypes.addressof(buffer), extent, cost)
-        if status:
-            raise Stop(place, status)
+        self.done(place, status)
 
     def device(self, place: int, device: Device, what: int, *args: int | float) -> int:
         """Ask a device's driver; gives the first number of what it was given."""
         buffer = (ctypes.c_int64 * len(args))(*[to_bits(a) for a in args])
-        status = _DEVICE(driver_of(device).entry(device.index))(what, buffer, len(args))
-        if status:
-            raise Stop(place, status)
+        self.done(place, _DEVICE(driver_of(device).entry(device.index))(what, buffer, len(args)))
         return buffer[0]
 
     def handle(self, index: int) -> int:
@@ -284,24 +273,16 @@ class PythonRuntime:
         return made
 
     def tape(self, place: int) -> int:
-        found = self.shared.rt_tape_new(self.ctx)
-        if not found:
-            raise Stop(place)
-        return found
+        return self.made(place, self.shared.rt_tape_new(self.ctx))
 
     def push(self, place: int, tape: int, pointer: int, nbytes: int) -> None:
-        if self.shared.rt_tape_push(tape, pointer, nbytes):
-            raise Stop(place, 1)
+        self.done(place, self.shared.rt_tape_push(tape, pointer, nbytes))
 
     def push_scalar(self, place: int, tape: int, value: int | float) -> None:
-        if self.shared.rt_tape_push_scalar(tape, to_bits(value)):
-            raise Stop(place, 1)
+        self.done(place, self.shared.rt_tape_push_scalar(tape, to_bits(value)))
 
     def pop(self, place: int, tape: int) -> int:
-        found = self.shared.rt_tape_pop(tape)
-        if not found:
-            raise Stop(place)
-        return found
+        return self.made(place, self.shared.rt_tape_pop(tape))
 
     def pop_scalar(self, place: int, tape: int, kind: str) -> int | float:
         return from_bits(ctypes.c_int64.from_address(self.pop(place, tape)).value, kind)
@@ -311,8 +292,7 @@ class PythonRuntime:
             cell = (ctypes.c_int64 * 1)(self.copied(place, pointer, nbytes))
             pointer, nbytes = ctypes.addressof(cell), 8
         buffer = (ctypes.c_int64 * max(1, len(dims)))(*dims)
-        if self.shared.rt_output(self.ctx, index, pointer, nbytes, ctypes.addressof(buffer), len(dims)):
-            raise Stop(place, 1)
+        self.done(place, self.shared.rt_output(self.ctx, index, pointer, nbytes, ctypes.addressof(buffer), len(dims)))
 
 
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -366,21 +346,11 @@ class _SourcePrinter:
         place = self.linked.place(i) if self.linked.is_place(i) else -1
         location = getattr(getattr(i, "origin", None), "location", None)
         comment = str(location) if location is not None else ""
-        if isinstance(i, F.Const):
-            self.emit(f"r{i.dst} = {i.value!r}")
+        if type(i) in _PLAIN:
+            self.emit(_PLAIN[type(i)](i, place), comment if isinstance(i, (F.Exact, F.Check)) else "")
         elif isinstance(i, F.Data):
             address = self.linked.array_address(self.linked.array_number(i.array, i.device))
             self.emit(f"r{i.dst} = {address}", f"{i.array.dtype}{list(i.array.shape)}")
-        elif isinstance(i, F.Arith):
-            self.emit(f"r{i.dst} = " + _INFIX[i.op].format(a=f"r{i.a}", b=f"r{i.b}"))
-        elif isinstance(i, F.Exact):
-            self.emit(f"r{i.dst} = rt.exact({place}, r{i.a} {_EXACT[i.op]} r{i.b})", comment)
-        elif isinstance(i, F.Unary):
-            self.emit(f"r{i.dst} = " + _PREFIX[i.op].format(a=f"r{i.a}"))
-        elif isinstance(i, F.Load):
-            self.emit(f"r{i.dst} = rt.load(r{i.ptr}, {self.dtype(i.dtype)})")
-        elif isinstance(i, F.Store):
-            self.emit(f"rt.store(r{i.ptr}, r{i.value}, {self.dtype(i.dtype)})")
         elif isinstance(i, F.Alloc):
             self.alloc(i, place)
         elif isinstance(i, F.Kill):
@@ -414,12 +384,6 @@ class _SourcePrinter:
                 self.nested(i.other, i.dsts)
         elif isinstance(i, F.While):
             self.while_(i)
-        elif isinstance(i, F.Check):
-            self.emit(f"rt.check({place}, r{i.cond}{_more(i.args)})", comment)
-        elif isinstance(i, F.Copy):
-            self.emit(f"rt.copy({place}, r{i.dst}, r{i.src}, r{i.nbytes})")
-        elif isinstance(i, F.TapeNew):
-            self.emit(f"r{i.dst} = rt.tape({place})")
         elif isinstance(i, F.TapePush):
             push = "push" if i.device is None else "push_device"
             self.emit(f"rt.{push}({place}, r{i.tape}, r{i.value}, r{i.nbytes})" if i.nbytes is not None else
@@ -428,17 +392,10 @@ class _SourcePrinter:
             scalar = i.scalar or i.device is not None        # of what lies on a device, the tape holds the address
             self.emit(f"r{i.dst} = rt.pop_scalar({place}, r{i.tape}, {self.flow.kinds[i.dst]!r})" if scalar else
                       f"r{i.dst} = rt.pop({place}, r{i.tape})")
-        elif isinstance(i, F.Output):
-            self.emit(f"rt.output({place}, {i.index}, r{i.ptr}, r{i.nbytes}{_more(i.dims)})")
         elif isinstance(i, F.PythonSegment):
             into = f"{_list(i.dsts)} = " if i.dsts else ""
             name = getattr(i.function, "__name__", "")
             self.emit(f"{into}rt.python({place}{_more(i.args)})", f"{name}  {comment}".strip())
-        elif isinstance(i, F.Return):
-            self.emit(f"return {_tuple(i.values)}")
-
-    def dtype(self, dtype: DType) -> str:
-        return f"rt.linked.dtypes[{dtype.name!r}]"
 
     def alloc(self, i: F.Alloc, place: int) -> None:
         site = self.linked.site(self.flow, i.dst)
@@ -465,6 +422,26 @@ class _SourcePrinter:
         self.indent = outer
         if i.dsts:
             self.emit(f"{_list(i.dsts)} = {_list(i.params)}")
+
+
+def _dtype(dtype: DType) -> str:
+    return f"rt.linked.dtypes[{dtype.name!r}]"
+
+
+# the line of the instructions that look at nothing but themselves and their place
+_PLAIN: dict[type[F.Instruction], Callable[[Any, int], str]] = {
+    F.Const: lambda i, place: f"r{i.dst} = {i.value!r}",
+    F.Arith: lambda i, place: f"r{i.dst} = " + _INFIX[i.op].format(a=f"r{i.a}", b=f"r{i.b}"),
+    F.Exact: lambda i, place: f"r{i.dst} = rt.exact({place}, r{i.a} {_EXACT[i.op]} r{i.b})",
+    F.Unary: lambda i, place: f"r{i.dst} = " + _PREFIX[i.op].format(a=f"r{i.a}"),
+    F.Load: lambda i, place: f"r{i.dst} = rt.load(r{i.ptr}, {_dtype(i.dtype)})",
+    F.Store: lambda i, place: f"rt.store(r{i.ptr}, r{i.value}, {_dtype(i.dtype)})",
+    F.Check: lambda i, place: f"rt.check({place}, r{i.cond}{_more(i.args)})",
+    F.Copy: lambda i, place: f"rt.copy({place}, r{i.dst}, r{i.src}, r{i.nbytes})",
+    F.TapeNew: lambda i, place: f"r{i.dst} = rt.tape({place})",
+    F.Output: lambda i, place: f"rt.output({place}, {i.index}, r{i.ptr}, r{i.nbytes}{_more(i.dims)})",
+    F.Return: lambda i, place: f"return {_tuple(i.values)}",
+}
 
 
 def _list(registers: Sequence[int]) -> str:

@@ -18,6 +18,11 @@ _CALLS = {"floordiv": "rt_floordiv", "mod": "rt_mod", "shl": "rt_shl", "shr": "r
           "fsqrt": "llvm.sqrt.f64"}
 
 
+def type_of(kind: str) -> ir.Type:
+    """The type of a register of that kind."""
+    return DOUBLE if kind == "f64" else WORD
+
+
 def arith(b: ir.IRBuilder, op: str, x: ir.Value, y: ir.Value) -> ir.Value:
     """x op y"""
     floats = x.type == DOUBLE

@@ -45,6 +45,7 @@ OPERANDS = {
 OPCODES = tuple(OPERANDS) + tuple(F.ARITH) + tuple(F.UNARY) + tuple(
     f"{word}.{d.short}" for d in DTYPES for word in ("load", "store"))
 NUMBER = {name: n for n, name in enumerate(OPCODES)}
+FIXED = {name: tuple([w for w in OPERANDS.get(name, "").split() if "*" not in w]) for name in OPCODES}      # those of each
 
 
 class Table:
@@ -77,8 +78,7 @@ def print_vm(linked: Linked) -> str:
     """The table in words."""
     lines = []
     for at, name, operands in instructions([int(n) for n in print_table(linked).code]):
-        words = [w for w in OPERANDS.get(name, "").split() if "*" not in w]
-        shown = [f"{w}={n}" for w, n in zip(words, operands)] + [str(n) for n in operands[len(words):]]
+        shown = [f"{w}={n}" for w, n in zip(FIXED[name], operands)] + [str(n) for n in operands[len(FIXED[name]):]]
         lines.append(f"{at:04}  {name:<12} {' '.join(shown)}")
     return "\n".join(lines)
 
@@ -101,9 +101,8 @@ def _length(code: list[int], at: int) -> int:
     name = OPCODES[code[at]]
     if name not in OPERANDS:
         return 4 if name in F.ARITH else 3
-    words = OPERANDS[name].split()
-    fixed = 1 + sum("*" not in w for w in words)
-    count = {w: code[at + 1 + n] for n, w in enumerate(words) if "*" not in w}
+    fixed = 1 + len(FIXED[name])
+    count = {w: code[at + 1 + n] for n, w in enumerate(FIXED[name])}
     if name == "call":
         return fixed + 2 * count["n"] + count["ndsts"]
     if name == "callback":

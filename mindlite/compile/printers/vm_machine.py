@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ...backend.low_python import source_of
 from ...backend.low_writer import write_functions
-from ...backend.words import BIT, DOUBLE, NOTHING, POINTER, WORD, call, call_at, read, word, write
+from ...backend.words import BIT, NOTHING, POINTER, WORD, call, call_at, read, word, write
 from .. import flow as F
 from . import runtime as R
 from . import scalar_ir
@@ -66,7 +66,7 @@ class _Case:
         return read(self.b, self.machine.code, self.b.add(self.machine.pc, word(k)))
 
     def r(self, k: int, kind: str = "i64") -> ir.Value:
-        return read(self.b, self.machine.frame, self.o(k), _type(kind))
+        return read(self.b, self.machine.frame, self.o(k), scalar_ir.type_of(kind))
 
     def set(self, k: int, value: ir.Value) -> None:
         write(self.b, self.machine.frame, self.o(k), value)
@@ -265,10 +265,6 @@ def _call(c: _Case) -> None:
     both = b.shl(n, word(1))
     c.scatter(6, both, results, ndsts)
     c.end(6, b.add(both, ndsts))
-
-
-def _type(kind: str) -> ir.Type:
-    return DOUBLE if kind == "f64" else WORD
 
 
 def print_machine() -> tuple[str, set[str]]:

@@ -23,7 +23,7 @@ from ...common.errors import ValueRangeError
 from .. import flow as F
 from ..link import Linked
 from . import runtime as R
-from .vm import OPERANDS, Table, instructions
+from .vm import FIXED, Table, instructions
 
 NUMBER, POINTER, POPPED, TAPE, MIXED = "number", "pointer", "popped pointer", "tape", "something else on each path"
 MOVED = "pointer moved by a number of the run"   # for kernels and copies only
@@ -115,7 +115,7 @@ class _Verifier:
     def structure(self, function: _Function, operands: list[int], following: int) -> None:
         """Indices that stand in the table itself."""
         name, linked, n = self.name, self.linked, 0
-        words = [w for w in OPERANDS.get(name, "").split() if "*" not in w]
+        words = FIXED[name]
         given = dict(zip(words, operands))
         storages = len(linked.plan.storages)
         if name == "enter":
@@ -210,8 +210,7 @@ class _Verifier:
     def step(self, operands: list[int], following: int, state: State) -> list[int]:
         """Change `state` as the instruction does; the places that come after it."""
         name = self.name
-        words = [w for w in OPERANDS.get(name, "").split() if "*" not in w]
-        given, n = dict(zip(words, operands)), 0
+        given = dict(zip(FIXED[name], operands))
         if name == "enter":
             return [following]
         n = given.get("n", 0)
