@@ -24,6 +24,7 @@ from .errors import ArgumentError, ValueRangeError
 
 WORLD = "world"                                  # the group of all ranks
 SYNONYMS = {"hccl_world_group": WORLD, "nccl_world_group": WORLD, "mccl_world_group": WORLD, None: WORLD}
+MOST = 4                                         # ranks of a sum that is made where it is read: each is an operand there
 FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
 
 
@@ -33,6 +34,7 @@ class Engine:
     rank, size : its number in the world, and how many there are        groups: {name: ranks of the world, ascending}
     sent       : {operator: [calls, bytes that this rank sent]}, counted from the arrays by the cost of a ring (`ring_bytes`)
     link       : (seconds of a collective, of a byte that is sent), as communication/links.py measured them; None: not measured
+    links      : {(operator, reach): the same}, of those that were measured
     pace       : (seconds of a floating-point operation in a product, of an element that is computed), measured with it
     steps      : what this rank took part in, a key for each; None while nobody collects it (communication/execution_order.py)
 
@@ -48,6 +50,7 @@ class Engine:
         self.sent: dict[str, list[int]] = {}
         self.steps: list | None = None
         self.link: tuple[float, float] | None = None
+        self.links: dict[tuple[str, str], tuple[float, float]] = {}
         self.pace: tuple[float, float] | None = None
         self.groups = {WORLD: tuple(range(size))}
         self.beside: Beside | None = None
@@ -169,6 +172,14 @@ class Engine:
         arrays = [np.asarray(array, order="C") for array in arrays]
         ranks = self._joined("all_reduce", group, sum([array.nbytes for array in arrays]))
         return packed(arrays) if len(ranks) == 1 else self.fold_joined(arrays, reduction, ranks)
+
+    def around(self) -> tuple[int, ...]:
+        """The ranks of the machine of this rank."""
+        return tuple(range(self.size))
+
+    def reach(self, groups: Sequence[tuple[int, ...]]) -> str:
+        """"far" where one of these groups of ranks is on several machines, else "near": a key of `links`."""
+        return "near"
 
     def is_near(self, group: Any) -> bool:
         """True where all ranks of the group read each other's memory, so that nothing has to be moved between them."""

@@ -179,6 +179,12 @@ class MpiEngine(Engine):
                      lambda way: way.fold([array.reshape(-1) for array in arrays], reduction, out))
         return out
 
+    def around(self):
+        return tuple([rank for rank in range(self.size) if self.machines[rank] == self.machines[self.rank]])
+
+    def reach(self, groups):
+        return "near" if all(map(self._share_a_machine, groups)) else "far"
+
     def is_near(self, group):
         ranks = self.members(group)
         return 1 < len(ranks) and config.shared_memory and self._share_a_machine(ranks) and not isinstance(

@@ -139,7 +139,7 @@ def circumstances() -> list[Json]:
     switches: list[Json] = [[s.name, repr(getattr(config, s.name))] for s in SWITCHES if s.name not in NOT_IN_THE_KEY]
     here = engine()
     return [versions(), current().key, switches, [here.rank, here.size, sorted(here.groups.items()), here.link, here.pace,
-                                               here.is_near(WORLD)]]
+                                               sorted(here.links.items()), here.is_near(WORLD)]]
 
 
 class Question:

@@ -27,7 +27,7 @@ from ..infer.values import Place
 from ..mindir.control import segment
 from ..mindir.graph import FuncGraph
 from ..optim import count_nodes
-from ..parallel.partition import Plan
+from ..parallel.report import Plan
 from .executable import Executable
 from .guards import guards_hold
 from .lower import Lowered, lower

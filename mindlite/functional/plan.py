@@ -14,7 +14,9 @@ from ..compile.signature import Leaves, arguments_of, declared_spec, lying, sign
 from ..infer.specialise import specialise
 from ..optim import optimise
 from ..parallel import Layout
-from ..parallel.partition import Ends, Machine, Plan, machine_here, partition
+from ..parallel.machine import Machine, machine_here
+from ..parallel.partition import Ends, partition
+from ..parallel.report import Plan
 from .jit import jit
 
 STEPS = 12                                       # of the search for the price of memory

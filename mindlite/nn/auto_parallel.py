@@ -14,7 +14,7 @@ from ..functional.parallel_context import ParallelMode
 from ..functional.plan import plan
 from ..functional.zero import zero
 from ..parallel import Layout
-from ..parallel.partition import machine_here
+from ..parallel.machine import machine_here
 from ..parallel.strategy import placement_of, read_strategy, strategy_of, write_strategy
 from ..pynative.sharded import from_local, shard_in_place
 from .cell import Cell

@@ -38,17 +38,21 @@ def overlap(graph: FuncGraph, least: int | None = None) -> FuncGraph:
     least : bytes of the operand from which a collective is large; None: LEAST
     """
     least = LEAST if least is None else least
-    large = {node for node in graph.nodes if node.fn in SPLIT and _is_large(sum(map(_nbytes, node.args)), least)}
+    large = {node for node in graph.nodes if node.fn in SPLIT and _is_large(node, least)}
     if large:
         graph.nodes[:] = _Order(graph, large).run()
         _split(graph, large)
     return graph
 
 
-def _is_large(nbytes, least):
+def _is_large(node, least):
     """True where the collective takes longer than handing it to another thread and waiting for that; the same on all ranks."""
-    link = engine().link
-    return nbytes >= least and (link is None or link[0] + nbytes * link[1] >= BRIEF)
+    here, nbytes = engine(), sum(map(_nbytes, node.args))
+    if nbytes < least or here.link is None:
+        return nbytes >= least
+    kind = "fold" if node.fn in (all_reduce, all_reduce_coalesced) else node.fn.name
+    alpha, beta = here.links.get((kind, here.reach([node.attrs["group"]])), here.link)
+    return alpha + nbytes * beta >= BRIEF
 
 
 def _nbytes(operand):

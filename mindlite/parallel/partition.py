@@ -20,13 +20,11 @@ Where rows of [b, s, h] became an axis of b * s, whatever b and s are, a part is
 
 Source: OneFlow (Yuan et al. 2021, sections 3.2 and 3.3); the order, autodiff first, is GSPMD's too (Xu et al. 2021).
 """
-import difflib
-import html
 import itertools
 import math
 from dataclasses import field
 
-from ..common.dim import Dim, compare, evaluate, product, symbols_of
+from ..common.dim import Dim, compare, product
 from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.location import Origin
 from ..common.ranks import engine
@@ -48,6 +46,8 @@ from .boxing import box, steps
 from .buckets import join
 from .empty_parts import padded, padded_axes, padded_kind
 from .layout import Placement
+from .machine import machine_here, typical
+from .report import Plan
 from .search import cheapest
 
 UNSPLIT = {"effect", "random", "control", "scalar", "collective", "tape", "dynamic"}
@@ -55,24 +55,9 @@ MOST = 64                                        # options of one operator
 UNITS = 3                                        # units of one size
 SETS = 40                                        # sets of SBPs in which a value with several readers may be there
 NEVER = 1e9                                      # the price of what does not fit
-OPEN = 64                                        # what an open size counts in prices and in the report, nowhere else
+MESSAGES = 0.05                                  # the part of a price from which messages of sums are looked at together
 PARTS_SPLIT = (softmax_along, log_softmax_along, standardize, reduce_mean, reduce_logsumexp, reduce_norm)
-STYLE = ("body{font:14px sans-serif}table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:2px 6px;"
-         "text-align:left}.bar{background:#48a;height:10px;min-width:1px}td:last-child{min-width:120px}")
 WISH = "_wish"                                   # the attribute of a Parameter that holds the Placement in which to compute
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What a price is made of: seconds of a collective, of a byte that is sent, of an element that is computed, of a
-    floating-point operation in a product of matrices or a convolution; resident: of a byte of a Parameter in memory, where that
-    is chosen. Round numbers of a small CPU; what they are decides which plan is cheapest, not whether it is right, as long as all
-    ranks have the same."""
-    message: float = 2e-5
-    byte: float = 5e-10
-    point: float = 1e-10
-    flop: float = 1e-11
-    resident: float = 1e-13
 
 
 @dataclass(frozen=True)
@@ -82,88 +67,6 @@ class Option:
     ins: tuple
     outs: tuple
     share: float
-
-
-@dataclass
-class Plan:
-    """What was chosen for one program, on this rank.
-
-    boxings : (Location, what, Placement before, after, Steps) in order       whole: {name: how often it was computed in whole}
-    results : {number: (Placement, whole shape)} of those that lie in parts
-    wholes  : {number of a parameter of which this rank has a part: the shape of the whole}
-    points  : (points of this rank, of the whole program), OPEN for an open size; seconds: the price    exact: no plan is cheaper
-    parameters: {Parameter: Placement} that were chosen                       memory : bytes of Parameters on this rank
-    buckets : all_reduces of `boxings` that travel as one (parallel/buckets.py)
-    """
-    mesh: object
-    boxings: list = field(default_factory=list)
-    whole: dict = field(default_factory=dict)
-    chosen: list = field(default_factory=list)
-    buckets: list = field(default_factory=list)
-    results: dict = field(default_factory=dict)
-    wholes: dict = field(default_factory=dict)
-    parameters: dict = field(default_factory=dict)
-    memory: int = 0
-    points: tuple = (0, 0)
-    seconds: float = 0.0
-    exact: bool = True
-
-    @property
-    def sent(self):
-        """{operator: [calls, bytes]} that this rank sends in one run, as `Engine.sent` counts them; Dims where sizes are open."""
-        found: dict = {}
-        for *_, steps_ in self.boxings:
-            for step in steps_:
-                if step.operator:
-                    entry = found.setdefault(step.operator, [0, 0])
-                    entry[0] += 1
-                    entry[1] += step.nbytes
-        for bucket in self.buckets:
-            found["all_reduce"][0] -= bucket.count - 1
-            found["all_reduce"][1] += bucket.nbytes - bucket.alone
-        return found
-
-    def report(self):
-        """The Plan as text."""
-        mine, of_all = self.points
-        lines = [f"mesh {self.mesh}; this rank computes {mine} of {of_all} points ({mine / max(of_all, 1):.0%}); "
-                 f"sends {sum(n for _, n in self.sent.values())} bytes in {sum(n for n, _ in self.sent.values())} collectives"
-                 + (f", has {self.memory} bytes of Parameters" if self.memory else "")
-                 + ("" if self.exact else "; not proved to be the cheapest")]
-        for location, what, have, want, steps_ in self.boxings:
-            path = ", ".join(f"{step.operator or 'local'} {step.nbytes} B" for step in steps_)
-            lines.append(f"  {location or ''} {what}: {have} -> {want}  {path}")
-        lines += [f"  {bucket.count} all_reduces travel as one: {bucket.nbytes} B" for bucket in self.buckets]
-        lines += [f"  {param.name} : {param.dtype.short}{list(param.shape)} lies {placement}"
-                  for param, placement in self.parameters.items()]
-        if self.whole:
-            lines.append("  computed in whole on each rank: " + ", ".join(
-                f"{name} ({n})" for name, n in sorted(self.whole.items())))
-        return "\n".join(lines) + "\n"
-
-    def diff(self, other):
-        """What another Plan does otherwise, as lines of a unified diff from this report to its; "" where both say the same."""
-        mine, theirs = self.report().splitlines(True), other.report().splitlines(True)
-        return "".join(difflib.unified_diff(mine, theirs, "before", "after", n=0))
-
-    def html(self):
-        """The Plan as a page: who sends what, with a bar as long as its share of the bytes, and where Parameters lie."""
-        head, *_ = self.report().splitlines()
-        total = max(typical(sum(nbytes for _, nbytes in self.sent.values())), 1)
-        rows = []
-        for location, what, have, want, steps_ in self.boxings:
-            for step in steps_:
-                cells = (location or "", what, f"{have} \u2192 {want}", step.operator or "local",
-                         f"{step.nbytes:,}" if isinstance(step.nbytes, int) else str(step.nbytes))
-                bar = f'<td><div class="bar" style="width:{100 * typical(step.nbytes) / total:.1f}%"></div></td>'
-                rows.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + bar + "</tr>")
-        params = [f"<tr><td>{html.escape(param.name)}</td><td>{list(param.shape)}</td><td>{placement}</td></tr>"
-                  for param, placement in self.parameters.items()]
-        wholes = ", ".join(f"{html.escape(name)} ({n})" for name, n in sorted(self.whole.items())) or "nothing"
-        return (f"<!doctype html><meta charset='utf-8'><title>plan</title><style>{STYLE}</style><p>{html.escape(head)}</p>"
-                "<table><tr><th>line</th><th>value</th><th>placement</th><th>by</th><th>bytes</th><th>share</th></tr>"
-                f"{''.join(rows)}</table><table><tr><th>Parameter</th><th>shape</th><th>lies</th></tr>{''.join(params)}</table>"
-                f"<p>Computed in whole on each rank: {wholes}</p>")
 
 
 @dataclass(frozen=True)
@@ -183,15 +86,6 @@ class Ends:
     open: tuple = ()
     updates: dict = field(default_factory=dict)
     mesh: object = None
-
-
-def machine_here(**prices):
-    """The Machine on which this program runs, with the prices that were measured on and between the ranks, if they were
-    (communication/links.py). prices: those that are other ones"""
-    here = engine()
-    found = {} if here.link is None else {"message": here.link[0], "byte": here.link[1]}
-    found.update({} if here.pace is None else {"flop": here.pace[0], "point": here.pace[1]})
-    return Machine(**{**found, **prices})
 
 
 def partition(graph, machine=None, ends=None):
@@ -217,7 +111,7 @@ def partition(graph, machine=None, ends=None):
     if engine().rank not in mesh.ranks:
         raise ArgumentError(f"rank {engine().rank} is not in the mesh {mesh}", note=f"its ranks: {list(mesh.ranks)}")
     graph = written_out(graph)
-    chosen, plan = choose(graph, mesh, machine or machine_here(), ends)
+    chosen, plan = cheapest_plan(graph, mesh, machine or machine_here(), ends)
     if ends.open:
         lying = {p: Placement(mesh, chosen[p].outs[0]) for p in ends.open}
         plan.parameters = {p.default: placement for p, placement in lying.items()}
@@ -272,17 +166,6 @@ def _bytes(parameter, placement):
         return 0
     shape = abstract.shape if placement is None else placement.local_shape(abstract.shape, engine().rank)
     return typical(product(shape)) * abstract.dtype.itemsize
-
-
-def typical(size):
-    """An int or Dim with OPEN, or the nearest number that it may be, in place of each open size."""
-    return evaluate(size, {symbol: _number_of(symbol) for symbol in symbols_of(size)})
-
-
-def _number_of(symbol):
-    lo, hi = symbol.bounds()
-    number = max(OPEN, lo or 0) if hi is None else min(max(OPEN, lo or 0), hi)
-    return number - (number - symbol.remainder) % symbol.divisor
 
 
 def places(parameter, mesh):
@@ -459,13 +342,86 @@ def _elements(tensor):
     return typical(product(tensor.shape))
 
 
-def choose(graph, mesh, machine, ends=Ends()):
+def cheapest_plan(graph, mesh, machine, ends):
+    """What `choose` gives, or what it gives where a sum costs no message, if that is cheaper with the messages that are left when
+    sums travel together (parallel/buckets.py): the price of two operators cannot say that. Where messages are a small part of the
+    price, one search will do."""
+    ways = Ways(graph, mesh, ends)
+    chosen, plan = choose(graph, mesh, machine, ends, ways)
+    each = max([machine.sending("all_reduce", 0, reach) for reach in _reaches(mesh)])
+    worth = each * len(graph.parameters) > MESSAGES * plan.seconds
+    apart, joined = messages(graph, chosen, machine, ends, ways)
+    plan.seconds -= apart - joined
+    if worth:
+        others, other = choose(graph, mesh, machine.with_free_sums(), ends, ways)
+        other.seconds += messages(graph, others, machine, ends, ways)[1]
+        if other.seconds < plan.seconds:
+            return others, other
+    return chosen, plan
+
+
+def messages(graph, chosen, machine, ends, ways):
+    """(seconds of the messages of all sums of a plan, of those that are left when neighbours travel as one), as `join` finds them
+    in the graph that is written; the same on all ranks."""
+    wholes, reaches = (Broadcast(),) * len(ways.mesh.shape), _reaches(ways.mesh)
+    all_of_them = left = 0.0
+    current: set = set()                                     # what needs a sum of the last message
+    sums: dict = {}                                          # {(value, SBPs): the message in which its sum travels}
+    last: list = []
+    readers = [(node, zip(node.args, chosen[node].ins)) for node in graph.nodes if node in chosen]
+    for node, reads in readers:
+        for arg, want in reads:
+            key = _source(arg)
+            have = chosen[key[0]].outs[key[1]] if key[0] in chosen else _given(key[0], ends, wholes)
+            if have == want or not isinstance(arg.abstract, AbstractTensor):
+                current.update((node,) if key[0] in current else ())
+                continue
+            if (key, want) not in sums:
+                path = [(operator, axis) for operator, axis, _ in ways.steps(have, want, arg.abstract) if operator]
+                price = sum([machine.sending(operator, 0, reaches[axis]) for operator, axis in path if operator == "all_reduce"])
+                all_of_them += price
+                if [operator for operator, _ in path] != ["all_reduce"]:
+                    left += price
+                    sums[key, want], last = None, [] if path else last
+                else:
+                    kind = path[0][1], arg.abstract.dtype, have
+                    if kind not in last or key[0] in current:
+                        left += price
+                        current, last = set(), [kind]
+                    sums[key, want] = last
+            current.update((node,) if sums[key, want] is last and last or key[0] in current else ())
+    return all_of_them, left
+
+
+def _reaches(mesh):
+    """For each axis of a mesh whether all its groups are near."""
+    return [engine().reach([mesh.group(k, rank) for rank in mesh.ranks]) for k in range(len(mesh.shape))]
+
+
+class Ways:
+    """What does not depend on prices: choices {node: its Options}, and the Steps from SBPs to others."""
+
+    def __init__(self, graph, mesh, ends):
+        units = Units(graph.nodes, math.prod(mesh.shape))
+        self.mesh, self.known, self.first = mesh, {}, mesh.ranks[0]
+        self.choices = {node: options(node, mesh, units) for node in graph.nodes if node.fn is not tuple_getitem}
+        self.choices.update({p: places(p, mesh) for p in ends.open})
+
+    def steps(self, have, want, abstract):
+        """Those of the first rank of the mesh, by whose prices all ranks choose: (operator, axis of the mesh, bytes) of each."""
+        key = have, want, abstract
+        if key not in self.known:
+            before, after = Placement(self.mesh, have), Placement(self.mesh, want)
+            path = steps(before, after, abstract.shape, abstract.dtype.itemsize, self.first)
+            self.known[key] = [(step.operator, step.axis, typical(step.nbytes)) for step in path]
+        return self.known[key]
+
+
+def choose(graph, mesh, machine, ends=Ends(), ways=None):
     """({node: Option}, Plan) with the least price. A value that is boxed for one reader is there for the others: which SBPs of it
     there are is a variable of its own."""
-    units = Units(graph.nodes, math.prod(mesh.shape))
-    choices = {node: options(node, mesh, units) for node in graph.nodes if node.fn is not tuple_getitem}
-    choices.update({p: places(p, mesh) for p in ends.open})
-    wholes, first = (Broadcast(),) * len(mesh.shape), mesh.ranks[0]
+    ways = ways or Ways(graph, mesh, ends)
+    choices, wholes, reaches = ways.choices, (Broadcast(),) * len(mesh.shape), _reaches(mesh)
     known: dict = {}
     factors: list = []
     for node, found in choices.items():
@@ -478,9 +434,9 @@ def choose(graph, mesh, machine, ends=Ends()):
         for want in sorted(wanted, key=_order):              # sums of floats depend on their order, and sets have none
             key = have, want, abstract
             if have != want and key not in known:
-                path = steps(Placement(mesh, have), Placement(mesh, want), abstract.shape, abstract.dtype.itemsize, first)
-                known[key] = sum(machine.message * bool(s.operator) + machine.byte * typical(s.nbytes) +
-                                 machine.point * _elements(abstract) / 8 for s in path)
+                known[key] = sum((machine.sending(operator, nbytes, reaches[axis]) if operator else 0.0) +
+                                 machine.point * _elements(abstract) / 8
+                                 for operator, axis, nbytes in ways.steps(have, want, abstract))
             total += known.get(key, 0.0)
         return total
     sizes = {node: len(found) for node, found in choices.items()}

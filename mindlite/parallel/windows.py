@@ -18,7 +18,7 @@ import functools
 import math
 
 from ..common.dim import Dim
-from ..common.ranks import engine
+from ..common.ranks import MOST, engine
 from ..mindir.builder import building
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import AnfNode, CNode, FuncGraph
@@ -26,7 +26,6 @@ from ..ops.arithmetic import add
 from ..ops.collectives import all_reduce, all_reduce_coalesced, open_window, read_window
 
 LEAST, LARGEST = 1 << 16, 1 << 26                # bytes: of one sum, of all sums of a program
-MOST = 4                                         # ranks: each is another operand of the kernel that reads the sum
 
 
 def read_in_place(graph: FuncGraph) -> FuncGraph:

@@ -13,7 +13,7 @@ from mindlite.functional.plan import plan
 from mindlite.functional.zero import bytes_here
 from mindlite.nn.auto_parallel import AutoParallel
 from mindlite.parallel import Layout
-from mindlite.parallel.partition import Machine
+from mindlite.parallel.machine import Machine
 
 RNG = np.random.default_rng(2)
 SMALL, WIDE = (32, 8, 8, 4), (4, 512, 1024, 512)              # rows, features: much data; much network

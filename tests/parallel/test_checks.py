@@ -23,7 +23,7 @@ from mindlite.mindir.builder import typed
 from mindlite.nn.pipeline import Pipeline
 from mindlite.ops.linalg import batch_matmul
 from mindlite.parallel import Layout, partition, shard_in_place
-from mindlite.parallel.partition import Machine, machine_here
+from mindlite.parallel.machine import Machine, machine_here
 
 RNG = np.random.default_rng(11)
 
@@ -191,8 +191,8 @@ def test_prices_are_measured_and_kept(tmp_path):
 
 def test_a_small_message_that_was_slow_makes_no_byte_cheap():
     """It was slower than a large one: a byte costs a quarter of what it would without the message."""
-    assert links.prices(1e-5, 1e-5 + 1e-3, 2) == (1e-5, float(f"{1e-3 / links.LARGE:.1e}"))
-    assert links.prices(2e-3, 1e-3, 2) == (1e-3, float(f"{2.5e-4 / links.LARGE:.1e}"))
+    assert links.prices(1e-5, 1e-5 + 1e-3, "all_reduce", 2) == (1e-5, float(f"{1e-3 / links.LARGE:.1e}"))
+    assert links.prices(2e-3, 1e-3, "all_reduce", 2) == (1e-3, float(f"{2.5e-4 / links.LARGE:.1e}"))
 
 
 def test_a_busy_machine_does_not_make_computing_dear(monkeypatch):

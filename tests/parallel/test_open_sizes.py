@@ -13,7 +13,7 @@ from mindlite.common.ranks import engine, even_sizes
 from mindlite.common.sbp import Split
 from mindlite.communication import SimWorld
 from mindlite.parallel import Layout
-from mindlite.parallel.partition import Machine
+from mindlite.parallel.machine import Machine
 
 WIDTH, WORDS, COUNT = 8, 11, 20
 

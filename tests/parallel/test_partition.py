@@ -13,7 +13,8 @@ from mindlite.mindir.builder import typed
 from mindlite.ops.collectives import synchronise
 from mindlite.ops.linalg import batch_matmul
 from mindlite.parallel import Layout
-from mindlite.parallel.partition import Machine, choose, partition, points
+from mindlite.parallel.machine import Machine
+from mindlite.parallel.partition import choose, partition, points
 
 RNG = np.random.default_rng(5)
 
