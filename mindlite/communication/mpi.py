@@ -29,6 +29,7 @@ import numpy as np
 
 from ..common.config import config
 from ..common.errors import ArgumentError, RankError
+from ..common.location import is_framework
 from ..common.locks import new_lock
 from ..common.ranks import FOLDS, Engine, described, folded, kind_of, kinds_of, packed, unpacked
 from .shared_memory import HASH, RECORD, Differ, mapped_by_all, shared
@@ -78,9 +79,10 @@ class MpiEngine(Engine):
         """End all ranks when a call is late: it is in MPI's hands, and cannot be interrupted."""
         while self.calls or not self.ended:
             time.sleep(min(TICK, self.timeout / 4))
-            for late, what in list(self.calls.values()):
+            for thread, (late, what) in list(self.calls.items()):
                 if time.monotonic() > late:
-                    self.abort(f"rank {self.rank} waits in {what}, and the others have not come after {self.timeout:g} seconds")
+                    self.abort(f"rank {self.rank} waits in {what}{_line_of(thread)}, and the others have not come after "
+                               f"{self.timeout:g} seconds")
 
     def _run(self, what, job):
         """job(), which calls MPI. An exception that leaves it midway, one of a signal's handler for instance, ends what this rank
@@ -193,10 +195,10 @@ class MpiEngine(Engine):
     def open_window(self, shapes, dtype, group):
         ranks = self.members(group)
         if ranks not in self.windows:
-            self.windows[ranks] = Windows(ranks.index(self.rank), lambda nbytes: self._rows(ranks, nbytes))
+            self.windows[ranks] = Windows(ranks.index(self.rank), lambda *wanted: self._rows(ranks, *wanted))
         return self.windows[ranks].open(shapes, dtype) or super().open_window(shapes, dtype, group)
 
-    def _rows(self, ranks, nbytes):
+    def _rows(self, ranks, nbytes, shapes, dtype):
         """Memory for Windows; None where these ranks cannot share it."""
         self.in_turn()
 
@@ -205,7 +207,8 @@ class MpiEngine(Engine):
                 return None
             way.settle()
             return mapped_by_all(self.communicators[ranks], 2 * len(ranks) * nbytes)
-        memory = self._agreed(ranks, f"window of {nbytes} bytes", job)
+        what = f"memory for a sum, where it is read, of {' and '.join([described(dtype, shape) for shape in shapes])}"
+        memory = self._agreed(ranks, what, job)
         return None if memory is None else np.frombuffer(memory, np.uint8).reshape(2, len(ranks), nbytes)
 
     def put_down(self, window, arrays, ranks):
@@ -464,6 +467,14 @@ def _unread(descriptor):
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return 0
     return struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))[0]
+
+
+def _line_of(thread):
+    """Where the user's program is in a thread: ", at file.py:3 in train"; "" where it is nowhere, as in one that communicates."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and is_framework(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "" if frame is None else f", at {frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
 def _letter(array):

@@ -71,10 +71,12 @@ class SharedWindow(Window):
 
 
 class Windows:
-    """The memories of one group of ranks, in which this rank has a place. make(bytes of a row) -> halves, called by all ranks, or
-    None where they cannot share memory"""
+    """The memories of one group of ranks, in which this rank has a place.
 
-    def __init__(self, place: int, make: Callable[[int], np.ndarray | None]) -> None:
+    make(bytes of a row, shapes, dtype) -> halves, called by all ranks for such arrays, or None where they cannot share memory
+    """
+
+    def __init__(self, place: int, make: Callable[[int, Shapes, np.dtype], np.ndarray | None]) -> None:
         self.place, self.make = place, make
         self.memories: list[Memory] = []
 
@@ -84,7 +86,7 @@ class Windows:
         free = [memory for memory in self.memories if memory.lent() is None]
         memory = min([m for m in free if m.nbytes >= nbytes], key=lambda m: m.nbytes, default=None)
         if memory is None:
-            halves = self.make(-(-nbytes // LINES) * LINES)
+            halves = self.make(-(-nbytes // LINES) * LINES, shapes, dtype)
             if halves is None:
                 return None
             memory = Memory(halves)

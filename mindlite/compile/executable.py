@@ -29,7 +29,8 @@ from ..backend.launcher import default_threads
 from ..common.config import config
 from ..common.device import FAILED, Device, driver_of
 from ..common.dim import evaluate
-from ..common.errors import InexactError, InternalError, MindliteError, Passed, Signal, ValueRangeError, fault, user_location
+from ..common.errors import (InexactError, InternalError, MindliteError, Passed, RankError, Signal, ValueRangeError, fault,
+                             user_location)
 from ..common.tracebacks import passed_through
 from ..common.events import emit
 from ..common.location import Location
@@ -46,7 +47,7 @@ from .printers.native import compile_native, native_ir
 from .printers.python import from_bits, load_python, print_python, to_bits
 from .printers.vm import Table, load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
-from .python_calls import OpenWindow, PythonCall, ReadWindow
+from .python_calls import OpenWindow, PythonCall, ReadWindow, is_operator
 
 STACK = 4 << 20               # bytes that calls of Flows may take of the machine's stack
 WORTH_TOUCHING = 16 << 20     # bytes of an arena that a thread of its own touches
@@ -443,6 +444,8 @@ class Context:
             self.error = passed.error
             return 1
         except BaseException as error:
+            if isinstance(error, RankError) and is_operator(instruction.function):
+                error.location = getattr(instruction.origin, "location", None) or error.location     # not that of the call
             ours = isinstance(error, Exception) and not isinstance(error, MindliteError) and (
                 isinstance(instruction, F.Handle) or isinstance(instruction.function, (PythonCall, OpenWindow, ReadWindow)))
             self.error = fault(error, "run", lambda: getattr(instruction.origin, "location", None)) if ours else error

@@ -166,6 +166,11 @@ class ReadWindow:
         return tuple([address(array) for array in theirs])
 
 
+def is_operator(function: Any) -> bool:
+    """True for what computes an operator of the graph, false for a piece of the user's Python."""
+    return isinstance(function, (OpenWindow, ReadWindow)) or isinstance(function, PythonCall) and function.arrays
+
+
 @dataclass(frozen=True, eq=False)
 class Failure:
     """What a Check raises: error(*values), each value of its type."""

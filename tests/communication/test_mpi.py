@@ -210,6 +210,7 @@ def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how, ra
     assert status != 0
     told = EXPECTED[how].replace("[0, 1]", str(list(range(ranks))))
     assert told in err if how != "stop" or ranks == 2 else "waits in collective 2 of the ranks [0, 1, 2, 3]: fold by sum" in err
+    assert how != "stop" or re.search(r"waits in .*, at \S+\.py:\d+ in fail, and the others", err)
     assert len(re.findall("^mindlite: ", err, re.MULTILINE)) <= 2 * ranks    # how it ends, what it hears of another
     rows = [path.read_text().split() for path in map(tmp_path.joinpath, map(str, range(ranks))) if path.exists()]   # of who began
     end = max(float(moment) for _, moment in rows) + TIMEOUT + 1

@@ -105,18 +105,29 @@ def test_other_sums_travel(change, near, graphs, monkeypatch):
     assert not any(node.fn is read_window for graph in graphs for node in graph.nodes)
 
 
-def test_ranks_that_differ_are_told_apart(near):
+def doubled(x):
+    """A sum that differs between ranks, on a line of its own."""
+    y = x + 1
+    total = all_reduce(y)
+    return total * 2
+
+
+@pytest.mark.parametrize("least", [64, 1 << 20], ids=["read", "travels"])
+def test_ranks_that_differ_are_told_apart_at_the_line_of_the_sum(least, near, monkeypatch):
+    monkeypatch.setattr(windows, "LEAST", least)
+
     def rank():
         x = Tensor(X if get_rank() == 0 else X.T.copy())
-        return ms.jit(lambda x: all_reduce(x) * 2, fullgraph=True)(x)
+        return ms.jit(doubled, fullgraph=True)(x)
     with pytest.raises(RankError) as caught:
         SimWorld(2).run(rank)
     assert "float32[8, 16]" in str(caught.value) and "float32[16, 8]" in str(caught.value)
+    assert caught.value.location.source().strip() == "total = all_reduce(y)"
 
 
 # ---------------------------------------------------------------- whose memory it is
 
-def make(nbytes):
+def make(nbytes, shapes, dtype):
     return np.zeros((2, 2, nbytes), np.uint8)
 
 
