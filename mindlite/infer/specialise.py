@@ -230,8 +230,14 @@ def execute_function(ev: Evaluator, function: Any, args: tuple, kwargs: dict[str
             if not (arguments.have_changed() or has_acted(ev)):
                 raise
             refusal = refused(ev, error) if isinstance(error, (Refusal, Raises)) else Refusal.uncertain(error)
-            refusal.acts = refusal.cause is not None
+            refusal.acts = refusal.cause is not None and not communicates(ev)
             raise refusal from error
+
+
+def communicates(ev: Evaluator) -> bool:
+    """True if ranks have to meet in what is written: then nothing of it is done, on any rank, for the sake of an error."""
+    graphs = ev.tracer.root.graph.reachable()
+    return any("collective" in getattr(node.fn, "traits", ()) for graph in graphs for node in graph.nodes)
 
 
 def has_acted(ev: Evaluator) -> bool:
