@@ -137,6 +137,10 @@ class Target(abc.ABC):
         there is none for these facts. Equal facts give the same Kernel. raises : KeyError for a name not in `library`"""
         raise KeyError(name)
 
+    def has_attention(self, dtype: Any, width: Any) -> bool:
+        """Is there a library kernel "attention" for rows of so many numbers?"""
+        return False
+
     def convolution_plan(self, kind: str, dtype: Any, sizes: tuple, finish: str = "") -> Any:
         """How a convolution is computed, a `convolution_ways.Plan`: steps, each a library kernel, and a workspace. None if it is
         not. finish: the epilogue that it has, asked where "finished" is in `library`"""

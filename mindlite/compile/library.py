@@ -7,7 +7,7 @@ Rules are kept by the operators' names: families that are imported late (ops/lat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 
 from ..backend.target import Target
 from ..common.dim import Shape, compare, dim_max, dim_min, product
@@ -228,6 +228,22 @@ def lower_topk(lowering: Lowering, node: CNode, args: Sequence[int], out: Regist
     inner = product(x.shape[axis + 1:])
     lowering.call_kernel(kernel, [*args, *out], [x.shape[axis], k, inner], node, extent=product(x.shape[:axis]) * inner,
                          cost=4 * x.shape[axis])
+
+
+ATTENTION = {"attention": "forward", "attention_query_gradient": "query_gradient", "attention_key_gradients": "key_gradients"}
+
+
+@library(*ATTENTION, kernel="attention")
+def lower_attention(lowering: Lowering, node: CNode, args: Sequence[int], out: Union[int, Registers]) -> bool:
+    q, k = (x.abstract for x in node.args[:2])
+    facts = {"scale": node.attrs["scale"], "causal": node.attrs["is_causal"], "width": q.shape[-1]}
+    kernel = lowering.library_kernel("attention", dtype=q.dtype, kind=ATTENTION[node.fn.name], **facts)
+    if kernel is None:
+        return False
+    heads, rows, keys = product(q.shape[:-2]), q.shape[-2], k.shape[-2]
+    outs = [out] if isinstance(out, int) else out
+    lowering.call_kernel(kernel, [*args, *outs], [heads, rows, keys], node, extent=heads, cost=rows * keys * q.shape[-1])
+    return True
 
 
 @library(sort_along, median_along, kernel="sort")

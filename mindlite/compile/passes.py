@@ -29,7 +29,7 @@ from ..graph_kernel.expand import GRADIENTS, expand_composites, expand_stages, i
 from ..graph_kernel.pairs import complex_as_pairs
 from ..graph_kernel.widen import widen_halves
 from ..mindir.control import J, Vmap
-from ..mindir.graph import FuncGraph
+from ..mindir.graph import CNode, FuncGraph
 from ..mindir.markers import expand
 from ..mindir.verify import order_of_effects, verify
 from ..optim import optimise
@@ -40,7 +40,7 @@ from ..parallel.stages import skip_unread_gradients
 from ..parallel.windows import read_in_place
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
-from .library import library_rule
+from .library import ATTENTION, library_rule
 from .placement import kernels_on_the_cpu, place
 
 TYPED, DERIVED, SIMPLIFIED, BASIC, FUSED = "typed", "derived", "simplified", "basic", "fused"
@@ -74,6 +74,10 @@ class Wanted:
     def target(self) -> Target:
         """The Target of the device."""
         return target_of(self.device)
+
+    def stays(self, node: CNode) -> bool:
+        """Is a composite one operator to the Target?"""
+        return node.fn.name in ATTENTION and self.target.has_attention(node.args[0].dtype, node.args[0].shape[-1])
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,7 @@ PIPELINE = Pipeline((
     Pass("derive", "transform", lambda graph, wanted: derive_graph(graph), (TYPED,), (DERIVED,), (SIMPLIFIED,)),
     Pass("simplify", "optimise", lambda graph, wanted: optimise(graph), (DERIVED,), (SIMPLIFIED,)),
     Pass("partition", "optimise", _partition, (DERIVED,)),
-    Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph), (DERIVED, SIMPLIFIED), (BASIC,),
+    Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph, wanted.stays), (DERIVED, SIMPLIFIED), (BASIC,),
          (SIMPLIFIED,)),
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
     Pass("widen_halves", "fuse", lambda graph, wanted: graph if wanted.target.half_kernels else widen_halves(graph),

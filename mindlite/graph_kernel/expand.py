@@ -15,10 +15,13 @@ from ..ops.collectives import in_stages
 GRADIENTS = {custom_vjp, gate, port}                # they say what the gradient is, which has been made
 
 
-def expand_composites(graph):
+def expand_composites(graph, stays=None):
     """`graph` without operators that have an expand rule and no kernel rule, and without custom
-    gradients and hooks that are no longer needed; also in the graphs below it."""
-    return _expand(graph, {})
+    gradients and hooks that are no longer needed; also in the graphs below it.
+
+    stays : node -> is it one operator to the Target, which has a library kernel for it?
+    """
+    return _expand(graph, {}, stays or (lambda node: False))
 
 
 def expand_stages(graph):
@@ -29,27 +32,27 @@ def expand_stages(graph):
         if found else graph
 
 
-def _expand(graph, done):
+def _expand(graph, done, stays):
     if graph in done:
         return done[graph]
     if not any(is_composite(node) or node.fn in GRADIENTS for below in graph.reachable() for node in below.nodes):
         done[graph] = graph
         return graph
     done[graph] = FuncGraph(graph.name, graph.origin)
-    return copy_graph(graph, emit=lambda target, node, args: _emit(target, node, args, done), into=done[graph])
+    return copy_graph(graph, emit=lambda target, node, args: _emit(target, node, args, done, stays), into=done[graph])
 
 
-def _emit(target, node, args, done):
+def _emit(target, node, args, done, stays):
     """What becomes of a node, a tuple for several results."""
-    if is_composite(node):
-        return _write(target, node, args, done)
+    if is_composite(node) and not stays(node):
+        return _write(target, node, args, done, stays)
     if node.fn is custom_vjp:
-        return tuple(inline(target, _expand(node.attrs["graph"], done), args))
+        return tuple(inline(target, _expand(node.attrs["graph"], done, stays), args))
     if node.fn is gate:
         return tuple(args[:node.attrs["count"]])
     if node.fn is port:
         return *args, constant(False)
-    attrs = {k: _expand(v, done) if isinstance(v, FuncGraph) else v for k, v in node.attrs.items()}
+    attrs = {k: _expand(v, done, stays) if isinstance(v, FuncGraph) else v for k, v in node.attrs.items()}
     return target.add_copy(node, args, attrs=attrs)
 
 
@@ -69,7 +72,7 @@ def _by_rule(target, node, args):
         return tuple(map(builder.lift, out)) if isinstance(out, tuple) else builder.lift(out)
 
 
-def _write(target, node, args, done):
+def _write(target, node, args, done, stays):
     """The same; composites made of composites are expanded too."""
     start = len(target.nodes)
     out = _by_rule(target, node, args)
@@ -77,6 +80,6 @@ def _write(target, node, args, done):
     if any(is_composite(n) for n in inner):
         del target.nodes[start:]
         env: dict = {}
-        copy_nodes(target, inner, env, lambda target, node, args: _emit(target, node, args, done))
+        copy_nodes(target, inner, env, lambda target, node, args: _emit(target, node, args, done, stays))
         return tuple([env.get(r, r) for r in out]) if isinstance(out, tuple) else env.get(out, out)
     return out

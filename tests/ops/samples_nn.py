@@ -117,4 +117,8 @@ SAMPLES = {
                         dict(decay=0.9, momentum=0.5, epsilon=1e-3))],
     "centered_rmsprop_update": [((_f(3), np.zeros(3) + 0.1, _positive(3), _f(3), _f(3), np.array(0.1)),
                                  dict(decay=0.9, momentum=0.5, epsilon=1e-3))],
+    # attention
+    "attention": [((_f(2, 3, 4), _f(2, 5, 4), _f(2, 5, 4)), dict(scale=0.5, is_causal=causal)) for causal in (False, True)],
+    "attention_query_gradient": [((_f(2, 3, 4), _f(2, 5, 4), _f(2, 5, 4), _f(2, 3, 4), _positive(2, 3) + 1, _f(2, 3)), dict(scale=0.5, is_causal=True))],
+    "attention_key_gradients": [((_f(2, 3, 4), _f(2, 5, 4), _f(2, 5, 4), _f(2, 3, 4), _positive(2, 3) + 1, _f(2, 3)), dict(scale=0.5, is_causal=True))],
 }

@@ -17,6 +17,7 @@ import re
 from ...common.lazy import LazyModule
 from ...common.once import once
 from .. import object_code
+from . import tensor_cores
 
 llvm, ir = LazyModule("llvmlite.binding"), LazyModule("llvmlite.ir")
 words = LazyModule("mindlite.backend.words")
@@ -149,15 +150,18 @@ def kernel_text(parts, positions=None, extent=False):
     return str(module), renamed
 
 
-def linked(texts, rules, machine, entry="kernel"):
+def linked(texts, rules, together, machine, entry="kernel"):
     """The LLVM module of a kernel: its texts and what a thread asks, as one, optimised for a target machine.
 
-    texts : of `kernel_text`;   rules: LLVM IR. Everything but its entry is internal
+    texts : of `kernel_text`;   rules: LLVM IR;   together: () -> that of `tensor_cores`, asked for where a part needs it
+    Everything but its entry is internal
     """
     main, parts = texts
     module = llvm.parse_assembly(main)
     for part in parts:
         module.link_in(llvm.parse_assembly(part))
+    if any(f.name in tensor_cores.NAMES for f in module.functions):
+        module.link_in(llvm.parse_assembly(together()))
     module.link_in(llvm.parse_assembly(rules))
     for name in FUNCTIONS:
         if any(f.name == name for f in module.functions):
@@ -192,4 +196,4 @@ def ptx(texts, architecture):
     main = main.replace('define void @"kernel"(', 'define ptx_kernel void @"kernel"(')
     with object_code.lock:
         machine = _target().create_target_machine(cpu=architecture, opt=3)
-        return machine.emit_assembly(linked((main, parts), ptx_rules(), machine))
+        return machine.emit_assembly(linked((main, parts), ptx_rules(), tensor_cores.ptx_rules, machine))

@@ -9,7 +9,6 @@ has them (implicit GEMM; Chetlur et al. 2014, "cuDNN: Efficient Primitives for D
 kernels have a thread for each result, and walk in the CPU's order; running sums and topk are the CPU's own loops, a line for a
 thread. No sum uses atomics unless config.deterministic is off.
 """
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -18,105 +17,14 @@ from llvmlite import ir
 from ...common.dtype import dtype as to_dtype
 from ..cpu import scan, selection
 from ..cpu.blas import has_gemm
-from ..cpu.native import I64, VOID, Array, Code, Module, Value, compute_type
+from ..cpu.native import I64, Value, compute_type
 from ..target import current
+from . import attention
+from .library_parts import Parts
 
 TILE, DEPTH = 64, 16           # of a product: results of a block each way, and steps of k in shared memory
 EACH = 4                       # results of a thread each way
 WORKERS = (TILE // EACH) ** 2  # threads of its block: they must be so many
-GLOBAL, SHARED = ir.PointerType(addrspace=1), 3
-
-
-class GlobalArray(Array):
-    """Elements in the memory of the device."""
-
-    def __init__(self, code, dtype, address):
-        super().__init__(code, dtype, address)
-        self.pointer = code.builder.inttoptr(address.ir, GLOBAL)
-
-    def at(self, index):
-        """The array that begins at element `index`."""
-        return GlobalArray(self.code, self.dtype, self.address + index * self.dtype.itemsize)
-
-
-class SharedArray(Array):
-    """Numbers that the threads of a block share."""
-
-    def __init__(self, code, dtype, start):
-        self.code, self.dtype, self.stored = code, dtype, compute_type(dtype)
-        first = code.builder.gep(code.shared, [I64(0), I64(start)])
-        self.pointer = code.builder.bitcast(first, self.stored.as_pointer(SHARED))
-
-    def _pointer_at(self, index):
-        return self.code.builder.gep(self.pointer, [self.code.lift(index, I64).ir])
-
-    def __getitem__(self, index):
-        return Value(self.code, self.code.builder.load(self._pointer_at(index), typ=self.stored))
-
-    def __setitem__(self, index, value):
-        self.code.builder.store(self.code.lift(value, self.stored).ir, self._pointer_at(index))
-
-
-class Threads(Code):
-    """A part being written. block: which; words: what the kernel is given; thread, threads: Values"""
-
-    def __init__(self, module, function):
-        super().__init__(module, function)
-        self.block, *self.words = self.parameters
-        self.thread, self.threads = (self.call(module.rules[name]) for name in ("thread", "threads"))
-        self.shared, self.shared_bytes = module.shared, 0
-
-    def array(self, dtype, address):
-        """The elements at an address of the device."""
-        return GlobalArray(self, dtype, address)
-
-    def share(self, dtype, count):
-        """Room for numbers that the threads of the block share."""
-        start = self.shared_bytes
-        self.shared_bytes += -(-count * (8 if dtype.itemsize == 8 else 4) // 16) * 16
-        return SharedArray(self, dtype, start)
-
-    def barrier(self):
-        """Wait for all threads of the block."""
-        self.call(self.module.rules["barrier"])
-
-
-class Parts(Module):
-    """A module with `part` and `blocks`."""
-
-    def __init__(self, name, words):
-        super().__init__(name, current())
-        self.words, self.shared_bytes = words, 0
-        self.rules = {rule: ir.Function(self.ir, ir.FunctionType(result, []), rule)
-                      for rule, result in (("thread", I64), ("threads", I64), ("barrier", VOID))}
-        self.shared = ir.GlobalVariable(self.ir, ir.ArrayType(ir.IntType(8), 0), "shared", addrspace=SHARED)
-        self.shared.linkage = "external"
-
-    @contextlib.contextmanager
-    def part(self):
-        """The work of one block."""
-        made = ir.Function(self.ir, ir.FunctionType(VOID, [I64] * (self.words + 1)), "part")
-        code = Threads(self, made)
-        yield code
-        code.give()
-        with code.builder.goto_block(code.entry):
-            code.builder.branch(made.blocks[1])
-        self.shared_bytes = code.shared_bytes
-
-    def blocks(self, count):
-        """How many blocks there are: count(f, words) -> Value."""
-        with self.function("blocks", [I64] * self.words, I64) as f:
-            f.give(count(f, f.parameters))
-
-    def items(self, count):
-        """A thread for each item: count(f, words) -> how many."""
-        threads = self.rules["threads"]
-        self.blocks(lambda f, words: (count(f, words) + f.call(threads) - 1) // f.call(threads))
-
-    def finished(self):
-        """The text of the part."""
-        lines = [line for line in self.text().split("\n") if not line.startswith("target ")]
-        return f"; shared {self.shared_bytes}\n" + "\n".join(lines)
 
 
 # ---------------------------------------------------------------- products
@@ -465,14 +373,14 @@ def topk(dtype, largest):
 
 
 MAKERS: dict[str, Callable[..., Any]] = {
-    "matmul": matmul, "conv2d": conv2d, "pool2d": pool2d, "index_add": index_add, "elements_add": elements_add, "scan": scans,
+    "attention": attention.attention, "matmul": matmul, "conv2d": conv2d, "pool2d": pool2d, "index_add": index_add, "elements_add": elements_add, "scan": scans,
     "topk": topk}
-REASONS = {"matmul": "our own tiles of 64 x 64 in shared memory", "conv2d": "our own tiles, which read the picture where it lies",
+REASONS = {"attention": "tiles on the chip, products by the tensor cores", "matmul": "our own tiles of 64 x 64 in shared memory", "conv2d": "our own tiles, which read the picture where it lies",
            "pool2d": "a thread for each result", "index_add": "threads for each column of a table",
            "elements_add": "threads for each column of a table", "scan": "a thread for each line",
            "topk": "a thread for each line"}
 SHARING = ((1 << 16, 1), (1 << 13, 8), (1 << 9, 64), (0, 256))     # (columns of all tables from which on, threads of each)
-WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS}          # threads of a block, where they must be so many
+WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS, "attention": attention.THREADS}          # threads of a block, where they must be so many
 
 
 def part(name, **facts):

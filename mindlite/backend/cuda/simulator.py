@@ -24,6 +24,7 @@ from ...common.once import once
 from .. import narrow_floats, object_code
 from ..low_python import source_of
 from ..machine_code import load_object
+from . import tensor_cores
 from .code import MOST_THREADS, linked, words_of
 
 llvm, ir = LazyModule("llvmlite.binding"), LazyModule("llvmlite.ir")
@@ -108,8 +109,8 @@ class Simulated:
         rules, self._launch = machine()
         with object_code.lock:
             target = object_code.target_machine(**_OPTIONS)
-            module = linked((main, (*parts, _runner(count))), _rules(), target, entry="run")
-            self._engine = load_object(target.emit_object(module), rules, **_OPTIONS)
+            module = linked((main, (*parts, _runner(count))), _rules(), lambda: tensor_cores.simulated_rules(MOST_THREADS), target, "run")
+            self._engine = load_object(target.emit_object(module), {**rules, **tensor_cores.simulator_symbols()}, **_OPTIONS)
         self.address, self.words = self._engine.get_function_address("run"), count
 
     def run(self, words, threads=64, blocks=3, backwards=False):

@@ -18,7 +18,7 @@ from ...common.events import emit
 from ..cpu.convolution_ways import Plan, Step
 from ..kernel import Kernel
 from ..target import Target, provide
-from . import cublas, cudnn, library, nvptx
+from . import attention, cublas, cudnn, library, nvptx
 from .code import kernel_text
 from .driver import KIND, Driver, libcuda
 from .library_call import called
@@ -127,6 +127,10 @@ class CUDA(Target):
         kernel = self._kernel(f"{name}_{facts['dtype'].short}", texts, part, 1, least)
         kernel.why = library.REASONS[name]
         return kernel
+
+    def has_attention(self, dtype: Any, width: Any) -> bool:
+        """Is there a kernel of `attention`?"""
+        return attention.covers(dtype, width)
 
     def convolution_plan(self, kind: str, dtype: Any, sizes: tuple, finish: str = "") -> Any:
         """One step: cuDNN, where it is installed and has it, else a product that reads operands where the picture has them."""
