@@ -44,6 +44,7 @@ class Target(abc.ABC):
     driver: Any = dataclasses.field(default=None, compare=False, repr=False)
 
     # -- the machine
+    halves_of_a_row: int = 1          # of matrices of halves, of which a row is a multiple where products are fast
     lanes: int = 8                    # elements of a vector register
     l1: int = 1 << 15                 # bytes of the first-level cache of a core, nominal
     l2: int = 1 << 19                 # bytes of the second-level cache of a core, nominal
@@ -79,6 +80,7 @@ class Target(abc.ABC):
     literal_row: int = 32             # items of all axes of such a row: LLVM does not unroll more, nor makes vectors of it
     literal_calls: int = 8            # of a row with transcendental functions: each is some 20 operations
     regrows: int = 16                 # times that a value is larger than all it is made of, for its readers to make it anew
+    regrown_besides: frozenset = frozenset()       # names of operators of such values, besides those of `graph_kernel.recompute`
     regrown: tuple = (8, 8)           # operators that make such a value, and readers, at most
 
     # -- the shape of loops (graph_kernel/schedule.py): a Target that makes loops of its own, or has no vectors, says no

@@ -38,6 +38,7 @@ from ..parallel.overlap import overlap
 from ..parallel.partition import Ends, partition
 from ..parallel.stages import skip_unread_gradients
 from ..parallel.windows import read_in_place
+from ..optim.aligned_products import align_products
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
 from .library import ATTENTION, library_rule
@@ -263,6 +264,11 @@ def ends_of(graph: FuncGraph, wanted: Wanted) -> Ends:
     return Ends(lying, {number: lying.get(owner) or whole(next(iter(lying.values())).mesh) for owner, number in owners}, True)
 
 
+def _align_products(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
+    aligned = align_products(graph, wanted.target)
+    return graph if aligned is graph else optimise(aligned)
+
+
 def _cluster(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     elsewhere = None if wanted.device is None else kernels_on_the_cpu
     return cluster(graph, level=wanted.level, target=wanted.target, elsewhere=elsewhere)
@@ -280,6 +286,7 @@ PIPELINE = Pipeline((
     Pass("complex_as_pairs", "fuse", lambda graph, wanted: graph if wanted.device is not None else complex_as_pairs(graph),
          (BASIC, SIMPLIFIED)),
     Pass("accumulate_products", "fuse", lambda graph, wanted: accumulate_products(graph), (BASIC, SIMPLIFIED)),
+    Pass("align_products", "fuse", _align_products, (BASIC, SIMPLIFIED)),
     Pass("finish_convolutions", "fuse", lambda graph, wanted: finish_convolutions(graph) if "finished" in wanted.target.library
          else graph, (BASIC, SIMPLIFIED)),
     Pass("finish_products", "fuse", lambda graph, wanted: finish_products(graph) if "finished products" in wanted.target.library
@@ -290,7 +297,7 @@ PIPELINE = Pipeline((
     Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))
-LEVELS = {"O0": (Omission(frozenset({"complex_as_pairs", "accumulate_products", "finish_convolutions", "finish_products",
+LEVELS = {"O0": (Omission(frozenset({"complex_as_pairs", "accumulate_products", "align_products", "finish_convolutions", "finish_products",
                                      "put_in_panels"}),
                           "jit_level O0: one kernel for each operator"),),
           "O1": ()}

@@ -4,7 +4,8 @@
     .. = where(%m, ..);  .. = cast(%m)                        ->    %m' = ..   for the second
 
 A mask, a range or a number repeated to a large tensor is made of little: reading it from memory takes longer than
-making it. So it is with a difference x - mean[C]: to read x is as much as to read the difference, and nothing is stored.
+making it. So it is with a difference x - mean[C]: to read x is as much as to read the difference, and nothing is stored. On a GPU
+an exponential is cheap, too: of the weights of a loss, the logits are read again.
 Shared by two clusters it would have to be stored, and it would tie them together (XLA duplicates such producers as
 well). Inside one cluster equal expressions are one, so nothing is computed twice there.
 """
@@ -44,7 +45,8 @@ def recompute_cheap(graph, target=None):
 def _cone(node, made_of, target):
     """(how many operators, {values that they read}) of a cheap node, or None for another."""
     traits, abstract = getattr(node.fn, "traits", ()), node.abstract
-    cheap = "creation" in traits or "view" in traits or getattr(node.fn, "name", None) in CHEAP
+    name = getattr(node.fn, "name", None)
+    cheap = "creation" in traits or "view" in traits or name in CHEAP or name in target.regrown_besides
     if not cheap or not isinstance(abstract, AbstractTensor):
         return None
     count, leaves = 1, set()
@@ -55,7 +57,8 @@ def _cone(node, made_of, target):
         else:
             count, leaves = count + inner[0], leaves | inner[1]
     read = [leaf.abstract for leaf in leaves if isinstance(leaf.abstract, AbstractTensor)]
-    like = [a for a in read if (a.shape, a.dtype) == (abstract.shape, abstract.dtype)] if "elementwise" in traits else []
+    size = abstract.dtype.itemsize
+    like = [a for a in read if a.shape == abstract.shape and a.dtype.itemsize <= size] if "elementwise" in traits else []
     small = sum(nominal(a.size) for a in read) - sum(nominal(a.size) for a in like[:1])
     return (count, leaves) if count <= target.regrown[0] and target.regrows * small <= nominal(abstract.size) else None
 

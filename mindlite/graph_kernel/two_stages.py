@@ -98,7 +98,8 @@ def _parts(node, target):
 def _write_parts(node, x, axis, count):
     """The two stages of `node`, of the operand x, whose axis has so many parts."""
     fn, shape = node.fn, x.abstract.shape
-    x = reshape(_exact(node, x), shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1:]))
+    x = reshape(x, shape=(*shape[:axis], count, shape[axis] // count, *shape[axis + 1:]))
+    x = _exact(node, x)                                      # behind the reshape: what makes x would store it a second time
     within = tuple(a + (a >= axis) for a in node.attrs["axis"])
     rows = fn(x, axis=within, keepdims=False)
     return _like(node, fn(rows, axis=(axis - sum(a < axis for a in within),), keepdims=False))

@@ -157,13 +157,13 @@ def test_the_best_of_each_line_are_the_cpus():
 
 FACTS = {"matmul": {}, "conv2d": {"kind": "backward_data"}, "pool2d": {"kind": "max_backward", "window": (3, 3, 2, 2, 1, 1)},
          "index_add": {"index": dt.int64, "depth": 2}, "elements_add": {"index": dt.int32}, "scan": {"kind": "sum"},
-         "topk": {"largest": False}}
+         "topk": {"largest": False}, "attention": {"dtype": dt.float16, "kind": "forward", "width": 32, "causal": True, "scale": 0.5}}
 
 
 @pytest.mark.parametrize("name", library.MAKERS)
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 def test_each_becomes_ptx(name, architecture, tmp_path):
-    text = ptx(kernel_text([library.part(name, dtype=dt.float32, **FACTS[name])], extent=True), architecture)
+    text = ptx(kernel_text([library.part(name, **{"dtype": dt.float32, **FACTS[name]})], extent=True), architecture)
     assert f".target {architecture}" in text and ".extern" not in text and ".local" not in text
     if name in ("matmul", "conv2d"):
         assert text.count("fma.rn.f32") >= 16 and "ld.shared" in text

@@ -385,7 +385,7 @@ def attention(dtype, kind, width, causal, scale):
     if not covers(dtype, width) or not scale > 0:
         return None
     module = Parts(f"attention_{kind}", KINDS[kind] + 4)
-    with module.part() as f:
+    with module.part(inlined=True) as f:
         getattr(Attention(f, dtype, kind, width, causal, scale), kind)()
     own = KINDS[kind] + (2 if kind == "key_gradients" else 1)
     module.blocks(lambda f, words: words[KINDS[kind]] * ((words[own] + OWN - 1) // OWN))

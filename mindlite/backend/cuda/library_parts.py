@@ -75,10 +75,11 @@ class Parts(Module):
         self.shared.linkage = "external"
 
     @contextlib.contextmanager
-    def part(self):
-        """The work of one block."""
+    def part(self, inlined=False):
+        """The work of one block. inlined: as part of the kernel, however large"""
         made = ir.Function(self.ir, ir.FunctionType(VOID, [I64] * (self.words + 1)), "part")
-        made.attributes.add("alwaysinline")
+        if inlined:
+            made.attributes.add("alwaysinline")
         code = Threads(self, made)
         yield code
         code.give()

@@ -39,19 +39,22 @@ class CUDA(Target):
     deterministic: bool = True
     tf32: bool = False
 
+    halves_of_a_row: int = 8          # 16 bytes
     lanes: int = 32                   # threads of a warp
     tile: int = 32                    # columns of a block
     side: int = 32                    # of a square in shared memory
     root_fold: int = 1 << 13          # items of a fold of everything, for one block
     fewest_rows: int = 1 << 10        # rows that blocks are left with where an axis is cut
-    stages_from: int = 1 << 14        # elements of a fold of everything from which on many blocks share it
+    stages_from: int = 1 << 16        # elements of a fold of everything from which on many blocks share it
     stage_rows: tuple = (256, 32)
     launch_cost: int = 1 << 16        # operations that are done while a kernel is launched
     long_sums: tuple = ((1 << 11, 1 << 14), (1 << 16, 1 << 10))   # a row has a block, so have 32 columns; shorter rows are kept
+    large: int = 1 << 20              # elements: what is smaller stays in the caches
     launched_together: int = 16       # kernels of one launch: their words fit into CUDA's parameters
     launched_alone: int = 1 << 16     # a block for each multiprocessor: it has registers and bandwidth for itself
     cut_parallel: bool = False        # a thread finds its element by one extent
 
+    regrown_besides: frozenset = frozenset()        # a multiprocessor waits for memory, not for these
     half_kernels: bool = True
     row_buffers: bool = False         # rows are kept in registers (`kept_rows`)
 
