@@ -5,7 +5,7 @@
         ...
         return run             # what is timed
 
-Networks: plain attention for mindlite, which has no flash attention yet, and what each peer has best.
+Networks: attention as each framework has it as one function.
 """
 import numpy as np
 from measure import labels, normal
