@@ -278,8 +278,8 @@ PIPELINE = Pipeline((
     Pass("derive", "transform", lambda graph, wanted: derive_graph(graph), (TYPED,), (DERIVED,), (SIMPLIFIED,)),
     Pass("simplify", "optimise", lambda graph, wanted: optimise(graph), (DERIVED,), (SIMPLIFIED,)),
     Pass("partition", "optimise", _partition, (DERIVED,)),
-    Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph, wanted.stays), (DERIVED, SIMPLIFIED), (BASIC,),
-         (SIMPLIFIED,)),
+    Pass("expand_composites", "optimise", lambda graph, wanted: expand_composites(graph, wanted.stays), (DERIVED, SIMPLIFIED),
+         (BASIC,), (SIMPLIFIED,)),
     Pass("simplify_basic", "optimise", lambda graph, wanted: optimise(graph), (BASIC,), (SIMPLIFIED,)),
     Pass("widen_halves", "fuse", lambda graph, wanted: graph if wanted.target.half_kernels else widen_halves(graph),
          (BASIC, SIMPLIFIED)),
@@ -297,8 +297,8 @@ PIPELINE = Pipeline((
     Pass("overlap", "fuse", lambda graph, wanted: overlap(graph), (BASIC,)),
     Pass("cluster", "fuse", _cluster, (BASIC, SIMPLIFIED), (FUSED,)),
 ))
-LEVELS = {"O0": (Omission(frozenset({"complex_as_pairs", "accumulate_products", "align_products", "finish_convolutions", "finish_products",
-                                     "put_in_panels"}),
+LEVELS = {"O0": (Omission(frozenset({"complex_as_pairs", "accumulate_products", "align_products", "finish_convolutions",
+                                     "finish_products", "put_in_panels"}),
                           "jit_level O0: one kernel for each operator"),),
           "O1": ()}
 # What the users of PIPELINE leave out, and why.

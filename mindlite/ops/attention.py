@@ -1,8 +1,8 @@
 """Attention: softmax(q k^T / sqrt(d)) v, written in matrix products and a softmax; of halves as one operator.
 
 `attention` and its two gradients are composites: their bodies say what they mean, and the CPU computes those. A GPU has kernels
-that do not write the scores to memory (`backend/cuda/attention.py`). From the forward pass the backward one needs the logarithm of
-each row's sum, not the weights, which it computes again.
+that do not write the scores to memory (`backend/cuda/attention.py`). From the forward pass the backward one needs the logarithm
+of each row's sum, not the weights, which it computes again.
 
 source : Vaswani et al. 2017, section 3.2.1; Dao et al. 2022, "FlashAttention", for what is kept
 """

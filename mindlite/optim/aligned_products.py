@@ -5,7 +5,8 @@
 
 The tensor cores load 16 bytes at a time. cuBLAS multiplies a matrix with rows of 50,257 halves in the time of five with 50,264.
 Padding is fused with what makes an operand, and the cut with what reads the result; neither needs a gradient, as this is done
-behind the derivatives. The sum of an operand's rows, a bias's gradient, reads the padded ones, so that the others need not be stored.
+behind the derivatives. The sum of an operand's rows, a bias's gradient, reads the padded ones, so that the others need not be
+stored.
 """
 from ..backend.target import Target
 from ..common.dim import product

@@ -139,7 +139,7 @@ def test_one_kernel_serves_all_lengths():
     rng = np.random.default_rng(4)
     with simulated_gpus() as library_:
         for length in (70, 33, 1):
-            q, k, v = (Tensor(rng.standard_normal((2, length, 16)).astype(np.float32)).astype(ms.float16).to("GPU") for _ in "qkv")
+            q, k, v = (Tensor(rng.standard_normal((2, length, 16)).astype(np.float16)).to("GPU") for _ in "qkv")
             found, counts = counted(library_, lambda: f(q, k, v))  # noqa: B023
             want = ops.scaled_dot_product_attention(*(x.to("CPU").astype(ms.float32) for x in (q, k, v)), is_causal=True)
             np.testing.assert_allclose(found.astype(ms.float32).asnumpy(), want.asnumpy(), atol=4e-3)
@@ -164,7 +164,8 @@ def test_what_is_no_operator_is_written_in_products():
 def test_a_training_step_with_an_odd_number_of_classes_multiplies_rows_of_16_bytes():
     """Forward, both gradients and the bias's have the values of the CPU, and no product has a row of 75 halves."""
     rng = np.random.default_rng(6)
-    x, w, b = (Tensor(rng.standard_normal(s).astype(np.float32) * 0.1).astype(ms.bfloat16) for s in ((2, 64, 72), (75, 72), (75,)))
+    shapes = (2, 64, 72), (75, 72), (75,)
+    x, w, b = (Tensor(rng.standard_normal(s).astype(np.float32) * 0.1).astype(ms.bfloat16) for s in shapes)
     y = Tensor(rng.integers(0, 75, 128).astype(np.int32))
 
     def f(x, w, b, y):

@@ -157,7 +157,8 @@ def test_the_best_of_each_line_are_the_cpus():
 
 FACTS = {"matmul": {}, "conv2d": {"kind": "backward_data"}, "pool2d": {"kind": "max_backward", "window": (3, 3, 2, 2, 1, 1)},
          "index_add": {"index": dt.int64, "depth": 2}, "elements_add": {"index": dt.int32}, "scan": {"kind": "sum"},
-         "topk": {"largest": False}, "attention": {"dtype": dt.float16, "kind": "forward", "width": 32, "causal": True, "scale": 0.5}}
+         "topk": {"largest": False},
+         "attention": {"dtype": dt.float16, "kind": "forward", "width": 32, "causal": True, "scale": 0.5}}
 
 
 @pytest.mark.parametrize("name", library.MAKERS)

@@ -26,6 +26,8 @@ _POOL2 = dict(kernel_size=(3, 2), stride=(2, 1), padding=(1, 1, 0, 1), dilation=
 _AVG = dict(count_include_pad=True, divisor=0)
 _AVG2 = dict(count_include_pad=False, divisor=0)
 _RATES = (0.1, 0.9, 0.99)
+_ATTENTION = ((*(np.random.default_rng(8).standard_normal((2, n, 4)) for n in (3, 5, 5, 3)), np.full((2, 3), 1.5),
+               np.random.default_rng(9).standard_normal((2, 3))), dict(scale=0.5, is_causal=True))
 
 SAMPLES = {
     # structure
@@ -119,6 +121,6 @@ SAMPLES = {
                                  dict(decay=0.9, momentum=0.5, epsilon=1e-3))],
     # attention
     "attention": [((_f(2, 3, 4), _f(2, 5, 4), _f(2, 5, 4)), dict(scale=0.5, is_causal=causal)) for causal in (False, True)],
-    "attention_query_gradient": [((_f(2, 3, 4), _f(2, 5, 4), _f(2, 5, 4), _f(2, 3, 4), _positive(2, 3) + 1, _f(2, 3)), dict(scale=0.5, is_causal=True))],
-    "attention_key_gradients": [((_f(2, 3, 4), _f(2, 5, 4), _f(2, 5, 4), _f(2, 3, 4), _positive(2, 3) + 1, _f(2, 3)), dict(scale=0.5, is_causal=True))],
+    "attention_query_gradient": [_ATTENTION],
+    "attention_key_gradients": [_ATTENTION],
 }

@@ -38,7 +38,8 @@ def test_odd_columns_are_padded_and_cut():
 
 
 def test_what_is_added_up_is_padded_in_both():
-    check(lambda x, w: batch_matmul(x, w), lambda x, w: batch_matmul(padded(x, 100, 80), padded(w, 80, 64)), f16(100, 75), f16(75, 64))
+    check(lambda x, w: batch_matmul(x, w), lambda x, w: batch_matmul(padded(x, 100, 80), padded(w, 80, 64)),
+          f16(100, 75), f16(75, 64))
 
 
 def test_rows_of_a_transposed_operand_are_cut_from_the_result():
