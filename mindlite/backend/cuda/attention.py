@@ -21,7 +21,6 @@ import math
 
 from llvmlite import ir
 
-from ...common import dtype as dt
 from ..cpu.native import F32, I8, I32, I64, Value
 from .. import words
 from . import tensor_cores
@@ -322,7 +321,6 @@ class Attention:
         return p, ds
 
     def query_gradient(self):
-        f = self.f
         q, k, v, dout, lse, delta, dq = self.arrays
         rows, cotangents, sums = self.own_rows(q), self.own_rows(dout), self.sums()
         logarithms, deltas = [x * LOG2_E for x in self.numbers(lse)], self.numbers(delta)
@@ -377,7 +375,8 @@ class Attention:
 
 
 def attention(dtype, kind, width, causal, scale):
-    """words: the arrays of a kind, heads, rows of queries, of keys, extent. Arrays are heads x rows x width; lse, delta: heads x rows
+    """words: the arrays of a kind, heads, rows of queries, of keys, extent. Arrays are heads x rows x width, lse and delta
+    heads x rows.
 
     forward: q, k, v, out, lse;   query_gradient: q, k, v, dout, lse, delta, dq;   key_gradients: .., delta, dk, dv
     None where there is none for these facts

@@ -373,14 +373,15 @@ def topk(dtype, largest):
 
 
 MAKERS: dict[str, Callable[..., Any]] = {
-    "attention": attention.attention, "matmul": matmul, "conv2d": conv2d, "pool2d": pool2d, "index_add": index_add, "elements_add": elements_add, "scan": scans,
-    "topk": topk}
-REASONS = {"attention": "tiles on the chip, products by the tensor cores", "matmul": "our own tiles of 64 x 64 in shared memory", "conv2d": "our own tiles, which read the picture where it lies",
+    "attention": attention.attention, "matmul": matmul, "conv2d": conv2d, "pool2d": pool2d, "index_add": index_add,
+    "elements_add": elements_add, "scan": scans, "topk": topk}
+REASONS = {"attention": "tiles on the chip, products by the tensor cores",
+           "matmul": "our own tiles of 64 x 64 in shared memory", "conv2d": "our own tiles, which read the picture where it lies",
            "pool2d": "a thread for each result", "index_add": "threads for each column of a table",
            "elements_add": "threads for each column of a table", "scan": "a thread for each line",
            "topk": "a thread for each line"}
 SHARING = ((1 << 16, 1), (1 << 13, 8), (1 << 9, 64), (0, 256))     # (columns of all tables from which on, threads of each)
-WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS, "attention": attention.THREADS}          # threads of a block, where they must be so many
+WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS, "attention": attention.THREADS}   # threads of a block, where they must be so many
 
 
 def part(name, **facts):

@@ -12,6 +12,7 @@ source: fibers as in Adya et al. 2002, "Cooperative Task Management Without Manu
 threads between barriers, Stratton et al. 2008 (MCUDA)
 """
 import ctypes
+import functools
 import platform
 import threading
 
@@ -109,7 +110,8 @@ class Simulated:
         rules, self._launch = machine()
         with object_code.lock:
             target = object_code.target_machine(**_OPTIONS)
-            module = linked((main, (*parts, _runner(count))), _rules(), lambda: tensor_cores.simulated_rules(MOST_THREADS), target, "run")
+            together = functools.partial(tensor_cores.simulated_rules, MOST_THREADS)
+            module = linked((main, (*parts, _runner(count))), _rules(), together, target, "run")
             self._engine = load_object(target.emit_object(module), {**rules, **tensor_cores.simulator_symbols()}, **_OPTIONS)
         self.address, self.words = self._engine.get_function_address("run"), count
 

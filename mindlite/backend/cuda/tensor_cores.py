@@ -23,8 +23,8 @@ from ...common.lazy import LazyModule
 from .. import narrow_floats
 
 ir, words = LazyModule("llvmlite.ir"), LazyModule("mindlite.backend.words")
-NAMES = frozenset(("mma_bf16", "mma_f16", "tile", "tile_turned", "copy16", "copy4", "copies_asked", "copies_but_one", "copies_all",
-                   "pack_bf16", "pack_f16", "exp2", "log2"))
+NAMES = frozenset(("mma_bf16", "mma_f16", "tile", "tile_turned", "copy16", "copy4", "copies_asked", "copies_but_one",
+                   "copies_all", "pack_bf16", "pack_f16", "exp2", "log2"))
 MATHEMATICS = ("exp2f", "log2f")                             # functions of the C library that the simulator asks for
 
 
