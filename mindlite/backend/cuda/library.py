@@ -381,7 +381,7 @@ REASONS = {"attention": "tiles on the chip, products by the tensor cores",
            "elements_add": "threads for each column of a table", "scan": "a thread for each line",
            "topk": "a thread for each line"}
 SHARING = ((1 << 16, 1), (1 << 13, 8), (1 << 9, 64), (0, 256))     # (columns of all tables from which on, threads of each)
-WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS, "attention": attention.THREADS}   # threads of a block, where they must be so many
+WORKERS_OF = {"matmul": WORKERS, "conv2d": WORKERS, "attention": attention.THREADS}  # of a block, where they must be so many
 
 
 def part(name, **facts):
