@@ -82,6 +82,8 @@ class Target(abc.ABC):
     regrows: int = 16                 # times that a value is larger than all it is made of, for its readers to make it anew
     regrown_besides: frozenset = frozenset()       # names of operators of such values, besides those of `graph_kernel.recompute`
     regrown: tuple = (8, 8)           # operators that make such a value, and readers, at most
+    recomputed: tuple = (0, 0)        # (bytes of a kernel's result from which on its readers may compute it again, 0: never;
+    #                                   operations that make a byte of it, at most)
 
     # -- the shape of loops (graph_kernel/schedule.py): a Target that makes loops of its own, or has no vectors, says no
     tiled_folds: bool = True          # a fold down columns runs for a tile of columns at once, else column by column

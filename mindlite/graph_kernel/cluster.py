@@ -27,12 +27,14 @@ from .epilogue import FINISHED
 from .estimate import estimated, sizes_of
 from .loopnest import JUMPS, CannotFuse, build
 from .recompute import recompute_cheap
+from .recomputed_results import Part, recomputed_results, rewritten
 from .schedule import nominal, schedule, total_cost
 from .signature import attributes_key, constant_key, keep_nest, signature
 from .horizontal import TOGETHER
 from .two_stages import in_two_stages
 
 REMEMBERED = 4096                           # verdicts on clusters that are cached
+ROUNDS = 4                                  # of dropping results that are computed again, at most
 _UNFUSED = {"library", "effect", "control", "scalar"}
 
 
@@ -87,6 +89,8 @@ class _Clusterer:
         self.elsewhere = {id(node) for node in elsewhere(graph)} if elsewhere is not None else frozenset()
         self.graph, self.level, self.target, self.made, self.done = graph, level, target, made, done
         self.keys = {}
+        self.group_of: dict = {}
+        self.units: dict = {}                             # operations of an element of each node (see `estimated`)
         self.exact: set = set()
         self.users: dict = {}
         for node in graph.nodes:
@@ -99,6 +103,8 @@ class _Clusterer:
         self.join()
         while not self.stand():
             self.join()
+        if self.target.recomputed[0] and self.level != "O0":
+            self.recompute()
         self.write(self.sorted_groups())
         self.made.transforms["refused"] = self.refused
 
@@ -126,13 +132,53 @@ class _Clusterer:
         self.exact |= {id(member) for member in failed}
         return not failed
 
+    def recompute(self):
+        """Drop results that their readers compute again (`recomputed_results`), round by round: what is read in one may be
+        dropped in the next. Where no kernel comes of it, results stay."""
+        refused: set = set()
+        for _ in range(ROUNDS):
+            groups = [group for group in self.groups if group.into is None]
+            parts = [Part(self.in_order(g.members), g.fused and not is_view(g.members), self.is_elsewhere(g)) for g in groups]
+            changes = recomputed_results(self.graph, parts, self.units, self.target, refused)
+            if changes is None:
+                return
+            graph, parts, copies = rewritten(self.graph, parts, changes)
+            other = _Clusterer(graph, self.level, self.target, self.made, self.done)
+            other.elsewhere = {id(copy) for key in self.elsewhere for copy in copies[key]}
+            altered = {number for number, _ in changes.dropped.values()} | changes.copies.keys()
+            failed = other.take(groups, parts, copies, self.units, altered)
+            if failed:
+                refused |= {key for key, (own, readers) in changes.dropped.items() if failed & {own, *readers}}
+                continue
+            self.before = self.graph                         # alive, so that ids stay its own
+            refused = {id(copy) for key in refused for copy in copies[key]}
+            self.__dict__.update({**other.__dict__, "refused": self.refused})
+
+    def take(self, groups, parts, copies, units, altered):
+        """The groups of another graph, whose nodes have copies here; returns the numbers of those that are no kernels."""
+        self.units = {id(copy): count for key, count in units.items() for copy in copies.get(key, ())}
+        self.groups, self.group_of = [], {}
+        failed: set = set()
+        for number, part in parts.items():
+            group = _Group(len(self.groups), part.members, groups[number].fused)
+            self.groups.append(group)
+            self.group_of.update((id(m), group) for m in part.members)
+            if number not in altered:
+                group.nest = groups[number].nest
+            elif len(part.members) > self.target.kernel_nodes or self.not_one_kernel(part.members)[0] is not None:
+                failed.add(number)
+            else:
+                group.nest = self.trial_nest
+        if not failed:
+            self.order_edges()
+        return failed
+
     # ------------------------------------------------------------ groups of one operator
 
     def singles(self):
         """A Group per node, in program order; a node with several results has its readers with it."""
         groups: list = []
-        self.group_of: dict = {}
-        self.units: dict = {}                             # operations of an element of each node (see `estimated`)
+        self.group_of, self.units = {}, {}
         for node in self.graph.nodes:
             if node.fn is tuple_getitem and id(node.args[0]) in self.group_of:
                 group = self.group_of[id(node.args[0])]
@@ -483,7 +529,7 @@ class _Clusterer:
 
     def is_small(self, group):
         """True for a kernel whose results, of which there are some, are small, or live to the end anyhow."""
-        if not group.fused or len(group.members) == 1 and group.members[0].fn is reshape:
+        if not group.fused or is_view(group.members):
             return False
         made = [m for m in group.members if id(m) in self.results
                 or any(self.group_of[id(u)] is not group for u in self.users.get(id(m), ()))]
@@ -505,7 +551,7 @@ class _Clusterer:
             return new.get(id(node), node)
         for members in self.together(groups):
             node = members[0]
-            if not self.group_of[id(node)].fused or len(members) == 1 and node.fn is reshape:    # the same memory
+            if not self.group_of[id(node)].fused or is_view(members):
                 attrs = {k: _cluster(v, self.level, self.target, self.done) if isinstance(v, FuncGraph) else v
                          for k, v in node.attrs.items()}
                 call = isinstance(node.fn, FuncGraph) and node.fn.kind != FINISHED
@@ -529,6 +575,11 @@ class _Clusterer:
             for k, result in enumerate(results):
                 new[id(result)] = made.add(tuple_getitem, node, abstract=result.abstract, origin=result.origin, index=k)
         made.set_outputs([outer(o) for o in self.graph.outputs], make_tuple)
+
+
+def is_view(members):
+    """True for what is no kernel, as its result is the same memory."""
+    return len(members) == 1 and members[0].fn is reshape
 
 
 def numbers_of(bits):

@@ -21,11 +21,12 @@ QUIET = {"cuCtxSetCurrent", "cuEventRecord"}                                  # 
 
 
 @contextlib.contextmanager
-def simulated_gpus(tf32=False, graphs=False, **settings):
-    """GPUs on which kernels run; yields the SimulatedLibrary, whose `target` is the Target. graphs: Flows are captured"""
+def simulated_gpus(tf32=False, graphs=False, recomputed=(1, CUDA.recomputed[1]), **settings):
+    """GPUs on which kernels run; yields the SimulatedLibrary, whose `target` is the Target. graphs: Flows are captured;
+    recomputed: as of the Target, small results as well"""
     before = config.set(cuda_graphs=graphs)
     library = SimulatedLibrary(**settings)
-    library.target = CUDA(Driver(library), tf32=tf32)
+    library.target = CUDA(Driver(library), tf32=tf32, recomputed=recomputed)
     provide(library.target)
     ms.set_context(device_target="GPU")
     try:

@@ -99,7 +99,8 @@ def test_convolutions_are_those_of_their_definition(kind, sizes):
 
 @runs_here
 @pytest.mark.parametrize("kind", ["max_forward", "max_backward", "avg_forward", "avg_backward"])
-@pytest.mark.parametrize("window, padding", [((2, 2, 2, 2, 1, 1), (0, 0, 0, 0)), ((3, 3, 2, 1, 1, 2), (1, 1, 1, 0))])
+@pytest.mark.parametrize("window, padding", [((2, 2, 2, 2, 1, 1), (0, 0, 0, 0)), ((3, 3, 2, 1, 1, 2), (1, 1, 1, 0)),
+                                             ((3, 3, 2, 2, 1, 1), (1, 1, 1, 1)), ((9, 8, 1, 1, 1, 1), (4, 4, 4, 4))])
 def test_pooling_is_the_cpus_with_its_ties_and_nans(kind, window, padding):
     n, c, h, w = 2, 3, 9, 8
     (kh, kw, sh, sw, dh, dw), (pt, pb, pl, pr) = window, padding
@@ -113,7 +114,7 @@ def test_pooling_is_the_cpus_with_its_ties_and_nans(kind, window, padding):
         for run, out in zip((on_cpu, on_gpu), outs):
             run("pool2d", [*arrays, out, n, c, h, w, oh, ow, *padding, include, divisor], n * c, dtype=dt.float32, kind=kind,
                 window=window)
-        np.testing.assert_allclose(*outs, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(*outs, rtol=1e-6, atol=1e-5)
 
 
 @runs_here
@@ -172,5 +173,4 @@ def test_each_becomes_ptx(name, architecture, tmp_path):
         (tmp_path / "kernel.ptx").write_text(text)
         done = subprocess.run([ptxas(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"], cwd=tmp_path,
                               capture_output=True, text=True)
-        spills = "8 bytes" if name == "pool2d" else "0 bytes"         # a division of 64 bits is a call, around which one is kept
-        assert done.returncode == 0 and f"{spills} stack frame" in done.stderr
+        assert done.returncode == 0 and "0 bytes stack frame" in done.stderr

@@ -21,6 +21,7 @@ from ..cpu.native import I64, Value, compute_type
 from ..target import current
 from . import attention
 from .library_parts import Parts
+from .pooling import MaxPooling, is_short, squares
 
 TILE, DEPTH = 64, 16           # of a product: results of a block each way, and steps of k in shared memory
 EACH = 4                       # results of a thread each way
@@ -202,6 +203,8 @@ def pool2d(dtype, kind, window):
     kh, kw, sh, sw, dh, dw = window
     module = Parts(f"pool2d_{kind}", arrays + 13)
     number = compute_type(dtype)
+    if kind.startswith("max") and is_short(window, backward):
+        return _max_pooling(module, dtype, backward, window)
     with module.part() as f:
         planes = f.words[arrays] * f.words[arrays + 1]
         h, w, oh, ow, top, bottom, left, right, padded, divisor = f.words[arrays + 2:arrays + 12]
@@ -272,6 +275,26 @@ def pool2d(dtype, kind, window):
                 given[-1][item] = total.get()
     outer = (arrays + 2, arrays + 3) if backward else (arrays + 4, arrays + 5)
     module.items(lambda f, w: w[arrays] * w[arrays + 1] * w[outer[0]] * w[outer[1]])
+    return module.finished()
+
+
+def _max_pooling(module, dtype, backward, window):
+    """The text of the pooling of a short window (`pooling`)."""
+    arrays = 3 if backward else 2
+
+    def sizes(w):
+        return w[arrays] * w[arrays + 1], *w[arrays + 2:arrays + 7], w[arrays + 8]
+    with module.part() as f:
+        planes, h, w, oh, ow, top, left = sizes(f.words)
+        x, *others = [f.array(dtype, word) for word in f.words[:arrays]]
+        write = MaxPooling(f, compute_type(dtype), x, window, (planes, h, w, oh, ow, top, left))
+        (write.backward if backward else write.forward)(*others)
+
+    def items(f, words):
+        planes, _, _, oh, ow, _, _ = own = sizes(words)
+        down, right = squares(window, own) if backward else (oh, ow)
+        return planes * down * right
+    module.items(items)
     return module.finished()
 
 

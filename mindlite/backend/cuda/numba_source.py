@@ -19,7 +19,7 @@ from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Fold, Let, Loop, Store
 from ...mindir.scalar import BinOp, Call, Const, Size, compute_dtype
 from ..printers.python_source import _Printer, function_name
-from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
+from .threads import SIDE, THREADS, WARP, flattened, joined, plan, product_of
 
 _OF_FLOATS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint", "exp2": "exp2"}        # with an f for float32
 _LIBRARY = {"exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
@@ -282,7 +282,14 @@ class _ThreadPrinter(_Printer):
         if part is not None and last < 0:
             self.line(depth, f"{part} = {neutral}")
             outside = depth
+        pair = joined(s) if spread is not None and self.plan.way == "rows" else None
         for number, (k, variable, extent, statements) in enumerate(loops):
+            if k == pair:
+                continue
+            outer, length = None, extent
+            if pair is not None and k == spread:
+                _, outer, around, _ = loops[number - 1]
+                extent = around * extent
             start, step = ("", "") if k != spread else (f"{share.number}, ", f", {share.size}")
             stop = self.dim(extent)
             if part is not None and number == last:
@@ -293,8 +300,12 @@ class _ThreadPrinter(_Printer):
                     stop, depth = f"minimum({first} + {width}, {stop})", depth + 1
                 self.line(depth, f"{part} = {neutral}")
                 outside = depth
-            self.line(depth, f"for {self.bind(variable)} in range({start}{stop}{step}):")
+            item = self.bind(variable) if outer is None else self.fresh("item")
+            self.line(depth, f"for {item} in range({start}{stop}{step}):")
             depth += 1
+            if outer is not None:
+                self.line(depth, f"{self.bind(outer)} = {item} // ({self.dim(length)})")
+                self.line(depth, f"{self.bind(variable)} = {item} % ({self.dim(length)})")
             self.statements(statements, depth)
         self.statements([t for variable, _, statements in s.loops if variable is None for t in statements], depth)
         if part is None:

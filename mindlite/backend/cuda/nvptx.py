@@ -18,12 +18,12 @@ from llvmlite import ir
 from ...common import dtype as dt
 from ...common.dim import coefficient
 from ...mindir.abstract import AbstractScalar
-from ...mindir.loops import BLOCK, Access, Fold, Let, Loop, Store
+from ...mindir.loops import Access, Fold, Let, Loop, Store
 from ...mindir.scalar import Call, walk
 from ..loops import both, counted_loop
 from ..printers.arithmetic import I32, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from ..printers.values import DOUBLE, FLOAT
-from .kept_rows import KeptRows
+from .shared_folds import SharedFolds
 from .threads import SIDE, THREADS, WARP, flattened, plan, product_of
 
 GLOBAL, SHARED = 1, 3                                       # address spaces of NVPTX
@@ -31,7 +31,6 @@ WORD = 8                                                    # bytes of a number 
 WARP_BITS = I64(WARP.bit_length() - 1)
 VECTOR, MOST_NEIGHBOURS = 16, 8                             # bytes and numbers that a thread loads or stores at once
 MOST_CALLS, MOST_WORK = 16, 512                             # functions and operations of such items: beyond, the text is long
-UNROLLED, MOST_UNROLLED = 4, 48                             # iterations whose loads are under way at a time; of how much work
 MANY_ROWS = 2048                                            # from which on a warp, or little more, is enough for a row
 BLOCKS_OF_KEPT = 2                                          # of a multiprocessor: ptxas aims at more for kept rows, and spills
 # Functions of their own for rows that are kept, loaded at once or one by one, and for rows that are not: registers do not add up.
@@ -73,7 +72,7 @@ class _ThreadArithmetic(Arithmetic):
         return made
 
 
-class _ThreadEmitter(KeptRows):
+class _ThreadEmitter(SharedFolds):
     """Writes `part` and `blocks`; way: one of WAYS, as a function of its own that `part` calls."""
 
     def __init__(self, nest, module, way=None):
@@ -185,7 +184,7 @@ class _ThreadEmitter(KeptRows):
 
     @functools.cached_property
     def neighbours(self):
-        """How many items a thread takes: as many as 128 bits of the widest array hold; 1 for long work and other ways."""
+        """How many items a thread takes: as many as 128 bits of the widest array hold, fewer of long work; 1 for other ways."""
         statements = self.plan.values + self.plan.body
         found = self.contiguous(statements)
         if found is None:
@@ -194,8 +193,9 @@ class _ThreadEmitter(KeptRows):
         many = min(MOST_NEIGHBOURS, VECTOR // max(dtype.itemsize for dtype in dtypes))
         work = list(walk(s.expr if getattr(s, "source", None) is None else s.source for s in statements))
         calls = sum(1 for e in work if isinstance(e, Call))
-        fits = many * calls <= MOST_CALLS and many * len(work) <= MOST_WORK and not any(d.name == "int4" for d in dtypes)
-        return many if fits and many > 1 else 1
+        while many > 1 and (many * calls > MOST_CALLS or many * len(work) > MOST_WORK):
+            many //= 2
+        return 1 if any(d.name == "int4" for d in dtypes) else many
 
     def by_neighbours(self, block, count, statements):
         """Items side by side at once where rows begin at multiples of a vector's bytes, which is the same for all threads; else
@@ -572,128 +572,6 @@ class _ThreadEmitter(KeptRows):
         """Of the lanes of a tile each is a thread."""
         with self.exclusive():
             self.statements(s.body)
-
-    def fold(self, s):
-        kind, spread = s.expr.fields[0], self.plan.shared_loop(s) if self.group is not None else None
-        if kind in ("argmax", "argmin"):
-            best, where = self.arithmetic.slot(self.type(s.value)), self.arithmetic.slot(I64)
-            self.builder.store(self.initial(s.expr), best)
-            self.builder.store(I64(0), where)
-            self.iterate(s, spread, lambda: self.keep_best(s, best, where))
-            if spread is not None:
-                self.group[2]([(best, self.type(s.value)), (where, I64)], lambda other: self.keep_first(s, best, where, *other))
-            self.names[s.expr] = self.builder.load(where, typ=I64)
-            return
-        type_ = self.type(s.expr)
-        if kind in ("sum", "prod") and s.expr.dtype.is_float:
-            acc, neutral = self.arithmetic.slot(DOUBLE), 0.0 if kind == "sum" else 1.0
-            part = self.arithmetic.slot(type_)
-            self.builder.store(DOUBLE(neutral), acc)
-            self.iterate(s, spread, lambda: self.accumulate(s, part, self.value(s.value)), part, acc, neutral)
-            if spread is not None:
-                self.group[2]([(acc, DOUBLE)], lambda other: self.combine(kind, acc, other[0]))
-            value = self.builder.load(acc, typ=DOUBLE)
-            self.names[s.expr] = value if type_ is DOUBLE else self.builder.fptrunc(value, type_)
-            return
-        acc = self.arithmetic.slot(type_)
-        self.builder.store(self.initial(s.expr), acc)
-        self.iterate(s, spread, lambda: self.accumulate(s, acc, self.value(s.value)))
-        if spread is not None:
-            self.group[2]([(acc, type_)], lambda other: self.accumulate(s, acc, other[0]))
-        self.names[s.expr] = self.builder.load(acc, typ=type_)
-
-    def finish_part(self, s, part, total):
-        """Add the part of a sum or product to its total, a double."""
-        b, type_ = self.builder, self.type(s.expr)
-        value = b.load(part, typ=type_)
-        self.combine(s.expr.fields[0], total, value if type_ is DOUBLE else b.fpext(value, DOUBLE))
-
-    def combine(self, kind, acc, value):
-        b = self.builder
-        b.store((b.fadd if kind == "sum" else b.fmul)(b.load(acc, typ=DOUBLE), value), acc)
-
-    def keep_first(self, s, best, where, value, number):
-        """argmax or argmin of two threads: of equals, and of NaNs, the first."""
-        b = self.builder
-        held, at = b.load(best, typ=self.type(s.value)), b.load(where, typ=I64)
-        dtype, kind = s.value.dtype, s.expr.fields[0]
-        wins, loses = (self.arithmetic.wins(kind, x, y, dtype) for x, y in ((value, held), (held, value)))
-        equal = b.not_(b.or_(wins, loses))
-        better = b.or_(wins, b.and_(equal, b.icmp_signed("<", number, at)))
-        b.store(b.select(better, value, held), best)
-        b.store(b.select(better, number, at), where)
-
-    def iterate(self, s, spread, innermost, part=None, total=None, neutral=None):
-        """The loops of a Fold; the one numbered `spread` is shared. With a part, the innermost loop is done in blocks, whose
-        parts go into the total."""
-        if self.keeping is not None and spread is not None:
-            self.kept_iterate(s, innermost, part, total, neutral)
-            return
-        b, type_ = self.builder, self.type(s.expr)
-        loops = [(k, loop) for k, loop in enumerate(s.loops) if loop[0] is not None]
-        inside = [t for variable, _, statements in s.loops if variable is None for t in statements]
-
-        def body():
-            with self.exclusive():
-                self.statements(inside)
-            innermost()
-
-        def run(rest):
-            if not rest:                                    # a fold of one element
-                b.store(type_(neutral), part) if part is not None else None
-                body()
-                self.finish_part(s, part, total) if part is not None else None
-                return
-            (k, (variable, extent, statements)), *deeper = rest
-            start, step = (self.group[0], self.group[1]) if k == spread else (I64(0), I64(1))
-            stop = self.dim(extent)
-
-            def around(i):
-                self.bind(variable, i)
-                with self.exclusive():
-                    self.statements(statements)
-
-            def innermost_one(i):
-                around(i)
-                body()
-            values = [*statements, *inside]
-            if deeper:
-                with self.loop(start, stop, step) as i:
-                    around(i)
-                    run(deeper)
-            elif part is None:
-                self.unrolled(start, stop, step, values, [s.value], innermost_one)
-            elif isinstance(extent, int):
-                b.store(type_(neutral), part)
-                with self.loop(start, stop, step) as i:
-                    innermost_one(i)
-                self.finish_part(s, part, total)
-            else:
-                width = b.mul(step, I64(BLOCK))
-                with self.loop(I64(0), stop, width) as first:
-                    b.store(type_(neutral), part)
-                    self.unrolled(b.add(first, start), self.at_most(b.add(first, width), stop), step, values, [s.value],
-                                  innermost_one)
-                    self.finish_part(s, part, total)
-        run(loops)
-
-    def unrolled(self, start, stop, step, statements, values, once):
-        """once(i) for i in range(start, stop, step), some at a time where they are short: loads do not wait for one another.
-
-        statements, values : what is done each time
-        """
-        b, short = self.builder, all(isinstance(s, (Let, Store)) for s in statements)
-        short = short and (self.way is None or len(self.kept.own) == 1)    # beside long ways ptxas has no registers for it
-        if short and len(walk([*values, *(s.expr for s in statements)])) <= MOST_UNROLLED:
-            with self.loop(start, b.sub(stop, b.mul(step, I64(UNROLLED - 1))), b.mul(step, I64(UNROLLED))) as i:
-                outside = self.names
-                for k in range(UNROLLED):
-                    self.names = dict(outside)
-                    once(b.add(i, b.mul(step, I64(k))) if k else i)
-                self.names = outside
-            start = i
-        with self.loop(start, stop, step) as i:
-            once(i)
 
     def loop(self, start, stop, step=1, iterations=None, variable=None):
         """for i in range(start, stop, step): yields i."""

@@ -50,6 +50,7 @@ class CUDA(Target):
     launch_cost: int = 1 << 16        # operations that are done while a kernel is launched
     long_sums: tuple = ((1 << 11, 1 << 14), (1 << 16, 1 << 10))   # a row has a block, so have 32 columns; shorter rows are kept
     large: int = 1 << 20              # elements: what is smaller stays in the caches
+    recomputed: tuple = (1 << 16, 32)  # a byte is stored and loaded in the time of some 20 instructions
     launched_together: int = 16       # kernels of one launch: their words fit into CUDA's parameters
     launched_alone: int = 1 << 16     # a block for each multiprocessor: it has registers and bandwidth for itself
     cut_parallel: bool = False        # a thread finds its element by one extent

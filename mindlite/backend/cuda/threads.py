@@ -92,8 +92,21 @@ def _long(statements):
         if isinstance(s, Loop):
             found.append(product_of(flattened(s)[0]))
         elif isinstance(s, Fold):
-            found += [extent for _, extent, _ in s.loops if not isinstance(extent, int)][-1:]
+            first = joined(s)
+            open_ = [extent for _, extent, _ in s.loops if not isinstance(extent, int)]
+            found += open_[-1:] if first is None else [open_[-2] * open_[-1]]
     return tuple(dict.fromkeys(e for e in found if not isinstance(e, int)))
+
+
+def joined(fold):
+    """The number of the loop of a Fold that is one axis with the next one, the innermost: threads share the lines as well, which
+    may be short (sums over batch and picture). None where there is none."""
+    loops = [k for k, (variable, _, _) in enumerate(fold.loops) if variable is not None]
+    if len(loops) < 2 or fold.lanes is not None or fold.expr.fields[0].startswith("arg"):
+        return None
+    *_, (_, outer, between), (_, inner, _) = [fold.loops[k] for k in loops]
+    return loops[-2] if not between and not isinstance(outer, int) and not isinstance(inner, int) and \
+        loops[-1] == loops[-2] + 1 else None
 
 
 def flattened(loop):
