@@ -213,6 +213,10 @@ def test_an_encoder_stacks_copies_that_share_nothing():
     net, x = nn.TransformerEncoder(layer, 2, nn.LayerNorm((E,))), Tensor(normal(T, N, E))
     assert len({id(param) for param in net.get_parameters()}) == 2 * len(list(layer.get_parameters())) + 2
     assert "layers.1.self_attn.in_proj_weight" in net.parameters_dict()
+    other = nn.TransformerDecoder(nn.TransformerDecoderLayer(E, HEADS, 16), 1, nn.LayerNorm((E,)))
+    for one in (net, other):                                                 # the order of MindSpore's
+        names = [param.name for param in one.trainable_params()]
+        assert names[0] == "layers.0.self_attn.in_proj_weight" and names[-2:] == ["norm.gamma", "norm.beta"]
     expected = net.norm(net.layers[1](net.layers[0](x)))
     assert np.array_equal(net(x).asnumpy(), expected.asnumpy())
 

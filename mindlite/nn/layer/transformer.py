@@ -250,8 +250,9 @@ class TransformerEncoder(Cell):
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
-        self.num_layers, self.norm = positive_int("TransformerEncoder", "num_layers", num_layers), norm
+        self.num_layers = positive_int("TransformerEncoder", "num_layers", num_layers)
         self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.norm = norm
 
     def construct(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None) -> Tensor:
         for layer in self.layers.cell_list:
@@ -269,8 +270,9 @@ class TransformerDecoder(Cell):
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
-        self.num_layers, self.norm = positive_int("TransformerDecoder", "num_layers", num_layers), norm
+        self.num_layers = positive_int("TransformerDecoder", "num_layers", num_layers)
         self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.norm = norm
 
     def construct(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                   tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None) -> Tensor:
