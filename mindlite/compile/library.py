@@ -234,16 +234,13 @@ ATTENTION = {"attention": "forward", "attention_query_gradient": "query_gradient
 
 
 @library(*ATTENTION, kernel="attention")
-def lower_attention(lowering: Lowering, node: CNode, args: Sequence[int], out: Union[int, Registers]) -> bool:
+def lower_attention(lowering: Lowering, node: CNode, args: Sequence[int], out: Union[int, Registers]) -> None:
     q, k = (x.abstract for x in node.args[:2])
     facts = {"scale": node.attrs["scale"], "causal": node.attrs["is_causal"], "width": q.shape[-1]}
     kernel = lowering.library_kernel("attention", dtype=q.dtype, kind=ATTENTION[node.fn.name], **facts)
-    if kernel is None:
-        return False
     heads, rows, keys = product(q.shape[:-2]), q.shape[-2], k.shape[-2]
     outs = [out] if isinstance(out, int) else out
     lowering.call_kernel(kernel, [*args, *outs], [heads, rows, keys], node, extent=heads, cost=rows * keys * q.shape[-1])
-    return True
 
 
 @library(sort_along, median_along, kernel="sort")

@@ -77,16 +77,17 @@ def _weights(q, k, v, dout, sums, delta, scale, is_causal):
 def attention_query_gradient(q, k, v, dout, sums, delta, *, scale, is_causal):
     """The gradient of `attention` for q. dout: of its first result; sums: its second; delta: [.., L], the sum of dout out
     along a row, less the gradient of the second result."""
-    wide = _wide(q, k, v, dout)
-    return cast_to(batch_matmul(_weights(*wide, sums, delta, scale, is_causal)[1], wide[1]), dtype_of(q))
+    queries, keys, values, gradients = _wide(q, k, v, dout)
+    _, gradient = _weights(queries, keys, values, gradients, sums, delta, scale, is_causal)
+    return cast_to(batch_matmul(gradient, keys), dtype_of(q))
 
 
 @composite(infer=lambda q, k, v, dout, sums, delta, **attrs: AbstractTuple((k, v)))
 def attention_key_gradients(q, k, v, dout, sums, delta, *, scale, is_causal):
     """The gradients of `attention` for k and v; the operands are those of `attention_query_gradient`."""
-    wide = _wide(q, k, v, dout)
-    weights, gradient = _weights(*wide, sums, delta, scale, is_causal)
-    dk, dv = batch_matmul(gradient, wide[0], transpose_a=True), batch_matmul(weights, wide[3], transpose_a=True)
+    queries, keys, values, gradients = _wide(q, k, v, dout)
+    weights, gradient = _weights(queries, keys, values, gradients, sums, delta, scale, is_causal)
+    dk, dv = batch_matmul(gradient, queries, transpose_a=True), batch_matmul(weights, gradients, transpose_a=True)
     return cast_to(dk, dtype_of(k)), cast_to(dv, dtype_of(v))
 
 
@@ -126,7 +127,7 @@ _with_rules(attention_key_gradients, ("__", "__"))
 def _is_one_operator(q, k, v, scale):
     """Are these operands of `attention`?"""
     shapes = [tuple(x.shape) for x in (q, k, v)]
-    return dtype_of(q) in HALVES and isinstance(scale, numbers.Real) and scale > 0 and shapes[1] == shapes[2] and \
+    return dtype_of(q) in HALVES and isinstance(scale, numbers.Real) and float(scale) > 0 and shapes[1] == shapes[2] and \
         shapes[0][:-2] == shapes[1][:-2] and shapes[0][-1] == shapes[1][-1]
 
 
