@@ -13,7 +13,6 @@ saved value shows is given to it as numbers.
 
 How a tape was walked stands on it (`Tape.walk`), for `explain`.
 """
-import contextlib
 import time
 from collections import OrderedDict
 
@@ -36,16 +35,15 @@ from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import inline, symbols_used
 from ..ops.creation import of_type
-from ..ops.define import quietly
 from ..optim import optimise
+from .array_walk import by_arrays
 from .beside import Making, pays
 from .finite import apply_checked, is_watching
 from .hooks import through
-from .interpreter import apply, wrap
+from .interpreter import apply
 from .kernels import Compiled
 from .native import trace_tape
 from .operation import GraphOperation
-from .products import Rows
 from .sizes import Fit, Visits
 
 MAX_STRUCTURES = 512
@@ -58,7 +56,6 @@ PARTS = "operation by operation: ranks have parts of what was saved"
 CHECKED = "operation by operation, each one checked for NaN and infinity"
 OF_ITS_OWN = "as the Flow of the one compiled function on it"
 NOTHING = "not at all: nothing that is asked for depends on what was watched"
-LARGE = 1 << 12                                  # elements of a sum that is worth a look at who owns it
 _lock = new_lock()
 
 
@@ -167,57 +164,21 @@ def parts_between(live, hooks):
 
 
 class Cotangents(dict):
-    """{number of a value: the sum of what has flowed to it}
-
-    owned : {number: a large sum that was made here}: nobody else has it, so the next cotangent is added in its place
-    rows  : products that have to be added (products.py)
-    """
+    """{number of a value: the sum of what has flowed to it}"""
 
     def __init__(self, seeds=()):
         super().__init__()
-        self.owned, self.rows = {}, Rows()
         for number, value in seeds:
             self.add(number, value)
 
     def add(self, number, cotangent):
         """Add to what has flowed to a value."""
-        before, owned = self.get(number), self.owned.get(number)
-        if before is None:
-            self[number] = cotangent
-        elif owned is not None and owned is before and not here.state.tapes and is_like(cotangent, owned.elements):
-            quietly(np.add, (owned.elements, cotangent.elements, owned.elements), {})
-        else:
-            self[number] = made = ops.add(before, cotangent)
-            if type(made) is Tensor and type(made.elements) is np.ndarray and made.elements.size >= LARGE:
-                self.owned[number] = made
+        before = self.get(number)
+        self[number] = cotangent if before is None else ops.add(before, cotangent)
 
     def take(self, number):
         """What has flowed to a value, which goes on from here; None if nothing has."""
-        if number in self.rows.pairs:
-            self.add(number, self.rows.product(number))
-        self.owned.pop(number, None)
         return self.pop(number, None)
-
-    def add_results(self, operation, arrays, numbers):
-        """Run the operation of a Backward whose products wait, and add what it gives to these numbers."""
-        inner, results = operation.waiting
-        outs = inner.run_quietly(arrays)
-
-        def operand(place, transposed):
-            kind, index = place
-            array = (outs if kind == "result" else arrays)[index]
-            return array.T if transposed else array
-        for number, (kind, *parts) in zip(numbers, results):
-            made, = tensors_of([outs[parts[0]]]) if kind == "result" else (
-                self.rows.enter(number, *[operand(*part) for part in parts]),)
-            if made is not None:
-                self.add(number, made)
-
-
-def is_like(tensor, array):
-    """True for a Tensor on the CPU of an ndarray's sizes and dtype."""
-    elements = tensor.elements
-    return type(elements) is np.ndarray and elements.shape == array.shape and elements.dtype == array.dtype
 
 
 def _asked(seeds, wrt):
@@ -517,51 +478,27 @@ def type_of(value):
 
 def one_by_one(live, seeds, wrt, last=False):
     """The gradients, operation by operation. last: as `gradients` has it"""
-    cotangents, watching = Cotangents(seeds), is_watching()
-    alone = not (config.repeatable or here.state.tapes or watching or any([e.backward.in_python for e in live]))
-    found: list
-    with np.errstate(all="ignore") if alone else contextlib.nullcontext():       # alone: no code of the program runs in here
-        for entry in live:
-            backward = entry.backward
-            douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
-            if all([dout is None for dout in douts]):
-                continue
-            if not backward.in_python or backward.materialize:
-                douts = [Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout
-                         for dout, abstract in zip(douts, backward.douts)]
-            arrays = arrays_here(entry.saved, douts) if alone else None
-            if arrays is not None and backward.operation.waiting is not None:
-                cotangents.add_results(backward.operation, arrays, entry.inputs)
-                found = []
-            elif arrays is not None:
-                found = tensors_of(backward.operation.run_quietly(arrays))
-            elif backward.in_python:
-                found = backward.run(entry.saved, douts)
-            elif watching:
-                found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))
-            else:
-                found = apply(backward.operation, [*entry.saved, *douts])
-            if last:
-                entry.saved = ()
-            for number, gradient in zip(entry.inputs, found):
-                if gradient is not None:
-                    cotangents.add(number, gradient)
-    for number in list(cotangents.rows.pairs):
-        cotangents.add(number, cotangents.rows.product(number))
+    watching = is_watching()
+    if not (config.repeatable or here.state.tapes or watching or any([e.backward.in_python for e in live])):
+        return by_arrays(live, seeds, wrt, last)             # no code of the program runs in it, and nothing is recorded
+    cotangents = Cotangents(seeds)
+    for entry in live:
+        backward = entry.backward
+        douts = [cotangents.take(entry.outputs[i]) for i in backward.seeds]
+        if all([dout is None for dout in douts]):
+            continue
+        if not backward.in_python or backward.materialize:
+            douts = [Tensor.wrap(np.zeros(abstract.shape, abstract.dtype.numpy)) if dout is None else dout
+                     for dout, abstract in zip(douts, backward.douts)]
+        if backward.in_python:
+            found = backward.run(entry.saved, douts)
+        elif watching:
+            found = apply_checked(backward.operation, [*entry.saved, *douts], getattr(entry, "location", None))
+        else:
+            found = apply(backward.operation, [*entry.saved, *douts])
+        if last:
+            entry.saved = ()
+        for number, gradient in zip(entry.inputs, found):
+            if gradient is not None:
+                cotangents.add(number, gradient)
     return [cotangents.get(number) for number in wrt]
-
-
-def arrays_here(saved, douts):
-    """The ndarrays of these Tensors; None where one is a number or lies elsewhere."""
-    arrays = [value.elements if isinstance(value, Tensor) else None for value in (*saved, *douts)]
-    return arrays if all([type(array) is np.ndarray for array in arrays]) else None
-
-
-def tensors_of(values):
-    """Tensors of what an operation gave for ndarrays; numbers stay numbers."""
-    return [Tensor.wrap(value) if type(value) is np.ndarray else wrap(value) for value in values]
-
-
-def is_here(value):
-    """True for a Tensor on the CPU."""
-    return isinstance(value, Tensor) and type(value.elements) is np.ndarray

@@ -11,9 +11,9 @@ from ..common.threads import here
 from ..mindir.builder import constant
 from ..mindir.derivative import (USED, arrange, check_direction, check_loss, cotangents_in, first_of, in_order, inputs_of,
                                  weights_of)
-from .backward import gradients, is_here, is_like
+from .backward import gradients
 from .hooks import through
-from .tape import Tape, recording
+from .tape import Tape, owner_of, recording
 
 
 class Recorded:
@@ -85,7 +85,8 @@ class Recorded:
         """(gradients of the inputs in the form of the arguments, gradients of the weights). last: as `gradients` has it"""
         numbers = [number for _, number in self.inputs] + self.weight_numbers
         values = [value for value, _ in self.inputs] + list(self.weights)
-        seen, found, hooks, changed = {id(c) for _, c in seeds}, [], self.tape.hooks, {}
+        found, hooks, changed = [], self.tape.hooks, {}
+        seen = {owner_of(c.elements): [c.elements] for _, c in seeds}
         frozen = {id(weight) for weight in self.weights if not weight.requires_grad}           # by now
         for number, gradient, value in zip(numbers, gradients(self.tape, seeds, numbers, last), values):
             if gradient is None or frozen and id(value) in frozen:
@@ -94,14 +95,25 @@ class Recorded:
                 if number not in changed:
                     changed[number] = through(hooks[number], gradient)
                 gradient = changed[number]
-            if id(gradient) in seen:
-                gradient = gradient + 0                     # results do not share memory with each other
-            seen.add(id(gradient))
-            found.append(gradient)
+            found.append(of_its_own(gradient, seen))
         each = iter(found)
         made = [map_leaves(structure, lambda x: next(each) if self.numbers or is_tensor(x) else x * 0)
                 for structure in self.structures]
         return made, tuple(each)
+
+
+def of_its_own(gradient, seen):
+    """The gradient, or its sum with 0 where it shares memory with another one or a cotangent. seen: {owner: [elements]} of these"""
+    others = seen.setdefault(owner_of(gradient.elements), [])
+    if any([shares_memory(other, gradient.elements) for other in others]):
+        return gradient + 0
+    others.append(gradient.elements)
+    return gradient
+
+
+def shares_memory(a, b):
+    """True where two elements of one owner may overlap."""
+    return not (type(a) is type(b) is np.ndarray) or np.may_share_memory(a, b)
 
 
 def differentiate(function, kind, options, args, kwargs, walks=None):
@@ -247,10 +259,16 @@ def as_tensor(value):
     return value if isinstance(value, Tensor) else Tensor(value)
 
 
+def are_alike(tensor, other):
+    """True for two Tensors on the CPU of the same sizes and dtype."""
+    a, b = tensor.elements, other.elements if isinstance(other, Tensor) else None
+    return type(a) is type(b) is np.ndarray and a.shape == b.shape and a.dtype == b.dtype
+
+
 def direction(given, value, what):
     """What the user gave as the tangent or cotangent of a Tensor, in its dtype. what, raises : as check_direction"""
     given = as_tensor(given)
-    if is_here(value) and is_like(given, value.elements):
+    if are_alike(given, value):
         return given
     to_cast = check_direction(what, constant(given).abstract, constant(value).abstract)
     return given.astype(value.dtype) if to_cast else given

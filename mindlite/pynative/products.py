@@ -9,7 +9,6 @@ are such products is written once more without them, with their operands as resu
 import numpy as np
 
 from ..common.dtype import dtype
-from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple
 from ..mindir.graph import CNode
@@ -95,19 +94,19 @@ class Rows:
         self.pairs = {}
 
     def enter(self, number, a, b):
-        """One more product; gives the sum of them all as a Tensor once many rows wait, else None."""
+        """One more product; gives the sum of them all once many rows wait, else None."""
         pairs = self.pairs.setdefault(number, [])
         pairs.append((a, b))
         return self.product(number) if sum([len(a) for a, _ in pairs]) >= MOST_ROWS else None
 
     def product(self, number):
-        """The sum of the products of a number, a Tensor."""
+        """The sum of the products of a number, an ndarray."""
         pairs = self.pairs.pop(number)
         if len(pairs) == 1:
             (a, b), = pairs
         else:
             a, b = (np.concatenate(each) for each in zip(*pairs))
-        return Tensor.wrap(self.sum_of_products(a, b))
+        return self.sum_of_products(a, b)
 
     def sum_of_products(self, a, b):
         """a.T @ b; a kernel's where it is there."""
