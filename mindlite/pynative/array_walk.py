@@ -15,7 +15,7 @@ LARGE = 1 << 12                                  # elements of a sum that is wor
 class Flowing(dict):
     """{number of a value: the elements of what has flowed to it}, or a number.
 
-    owned : numbers of values whose sums, large ones, were made here: nobody else has them, so the next cotangent is added in place
+    owned : numbers of values whose sums, large ones, were made here: nobody else has them, so the next one is added in place
     rows  : products that have to be added (products.py)
     """
 

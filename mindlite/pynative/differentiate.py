@@ -103,7 +103,7 @@ class Recorded:
 
 
 def of_its_own(gradient, seen):
-    """The gradient, or its sum with 0 where it shares memory with another one or a cotangent. seen: {owner: [elements]} of these"""
+    """The gradient, its sum with 0 where it shares memory with another one or a cotangent. seen: {owner: [elements]} of these"""
     others = seen.setdefault(owner_of(gradient.elements), [])
     if any([shares_memory(other, gradient.elements) for other in others]):
         return gradient + 0

@@ -155,7 +155,20 @@ assert gc.get_freeze_count() == before
 
 def test_the_environment_leaves_the_collector_as_it_is():
     run("""
-before = gc.collect
+before = gc.collect, gc.get_threshold()
 from mindlite import Tensor, nn, ops
-assert gc.get_freeze_count() == 0 and gc.collect is before
+assert gc.get_freeze_count() == 0 and (gc.collect, gc.get_threshold()) == before
 """, MINDLITE_FREEZE="0")
+
+
+def test_complete_collections_are_fewer_unless_the_program_has_set_their_number():
+    run("""
+before = gc.get_threshold()
+from mindlite import Tensor, nn, ops
+assert gc.get_threshold() == (*before[:2], 50 if before[2] == 10 else before[2])
+""")
+    run("""
+gc.set_threshold(900, 12, 7)
+from mindlite import Tensor, nn, ops
+assert gc.get_threshold() == (900, 12, 7)
+""")
