@@ -128,6 +128,11 @@ def map_dims(change: Callable[[Dim], Any], value: Any) -> Any:
     return value
 
 
+_INTS = frozenset((int,))
+
+
 def symbols_of_abstract(abstract: Any) -> set[Symbol]:
     """The Symbols in the sizes of an abstract, or in an attribute."""
+    if type(abstract) is AbstractTensor and set(map(type, abstract.shape)) <= _INTS:         # most are, kept short
+        return set()
     return set().union(*map(symbols_of, dims_in(abstract)))

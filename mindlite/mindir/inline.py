@@ -227,8 +227,13 @@ def symbols_of_graph(graph: FuncGraph) -> set:
     return symbols_used(graph).union(*[symbols_of_abstract(p.abstract) for p in graph.parameters])
 
 
+_PLAIN = frozenset((int, bool, float, str, type(None)))
+
+
 def _symbols_in(value: Any, held: dict[FuncGraph, set]) -> set:
     """The Symbols of a node, or of a value among its attributes; of a graph those that it has from outside."""
+    if type(value) in _PLAIN:
+        return set()
     if isinstance(value, Dim):
         return symbols_of(value)
     if isinstance(value, ValueNode):

@@ -46,6 +46,7 @@ from typing import Any
 MOST_FAMILIES = 1 << 12
 FEW_PATTERNS = 2                                 # of a family that leave as little open as they can; then as much as varied
 MOST_PATTERNS = 8                                # of a family: each costs as much as the derivative of one signature
+FEW_NODES = 4                                    # of a derivative, as an operator's rule writes it: no pass changes such a one
 SIZED = frozenset(("shape", "size", "sizes", "start"))       # attributes whose numbers are sizes, or places among them
 _numbers = itertools.count()
 _families = Recent()                             # {what a signature is beside its sizes: Visits of its sizes}
@@ -221,7 +222,8 @@ class Operation:
                     for i in wrt]
             graph.set_outputs([builder.lift(end) for end in ends], make_tuple)
         sources = [("in", i) for i in range(len(args))] + [("out", i) for i in range(len(outs))]
-        return wrt, sources, optimise(drop_dead_nodes(graph))
+        graph = drop_dead_nodes(graph)
+        return wrt, sources, graph if len(graph.nodes) <= FEW_NODES else optimise(graph)
 
 
 class Derivative:
