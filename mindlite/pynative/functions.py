@@ -28,23 +28,24 @@ from ..mindir.abstract import dims_in, map_dims
 from ..mindir.builder import Builder, tensor_type, typed
 from ..mindir.constraints import collecting
 from ..mindir.control import make_tuple, tuple_getitem
-from ..mindir.graph import CNode, FuncGraph, ValueNode
+from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.inline import symbols_of_graph, with_sizes
 from ..mindir.primitive import Primitive, current_interpreter, interpreting
 from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
 from .beside import Making, pays
-from .interpreter import interpreter, wrap
+from .interpreter import interpreter, known_operation, wrap
 from .kernels import OFTEN_ENOUGH, Compiled, KernelOfSizes, Walk, can_walk, is_at_once, shows_its_sizes
 from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
 from .sizes import Guards, symbols_in
-from .plans import FUNCTION, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
+from .plans import CALLS, FUNCTION, HOT, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
 from .views import view_maker
 
 TOP = native.FORMS["TOP_OF_FUNCTIONS"]
 MOST_SEEN = 1 << 14                              # signatures of a function that are remembered
 ABOVE_AXES = 9                                   # a number of an argument that is less may be that of an axis
 MOST_CONSTANTS = 1 << 12                         # elements of arrays that a graph holds
+OF_A_DERIVATIVE, OF_ITS_NODE = 2e-3, 2e-4        # seconds of writing the derivative of a function
 _lock = new_lock()
 
 
@@ -57,6 +58,17 @@ class Seen:
     def __init__(self, signature):
         self.signature, self.calls, self.seconds, self.never = signature, 0, 0.0, False
         self.making, self.operation, self.plan = Making(), None, None
+
+    def count_calls(self, seconds):
+        """The plan, which has no kernel, has run some more times, each as long as this call of Python without what that adds."""
+        words = self.plan.words
+        more = int(words[CALLS]) - self.plan.counted
+        self.calls, self.seconds = self.calls + more, self.seconds + more * max(seconds - plans.BY_PYTHON, 1e-6)
+        self.plan.counted, words[HOT] = int(words[CALLS]), words[CALLS] + plans.AGAIN
+
+    def walk_pays(self, nodes):
+        """True once a derivative of the whole function is worth being written: a plan with a kernel needs it as well."""
+        return self.seconds >= OF_A_DERIVATIVE + OF_ITS_NODE * nodes
 
     def pays(self):
         """True once a kernel is worth its compilation; by counts alone where a program that runs again is to compute the same."""
@@ -99,7 +111,7 @@ def call_and_learn(entry, *given, **named):
         seen.seconds += seconds
         if seen.calls > 1 and not seen.never:
             try:
-                learn(entry, seen, given, named, out)
+                learn(entry, seen, given, named, out, seconds)
             except InternalError:
                 raise
             except (Unplanned, MindliteError):
@@ -133,19 +145,24 @@ def computed(operation, tensors):
         return None
 
 
-def learn(entry, seen, given, named, out):
-    """Put a plan where machine code finds it, or come nearer to one. raises : Unplanned"""
+def learn(entry, seen, given, named, out, seconds):
+    """Put a plan where machine code finds it, or come nearer to one. seconds: of this call. raises : Unplanned"""
     signature = seen.signature
     if seen.operation is None:
         seen.operation = traced(entry, given, named, out)
-    if seen.plan is None:
-        operation = seen.operation
+    operation, walking = seen.operation, seen.plan is not None and seen.plan.is_walk
+    if walking:
+        seen.count_calls(seconds)
+    if seen.plan is None or walking:
         if operation.views:
-            seen.plan = plan_of(signature, operation, operation.view, None)
+            known = operator_of(operation, tensors_of(given, named)) if operation.open is None else None
+            seen.plan = plan_of(signature, known or operation, operation.view, None)
         else:
             compiled = kernel_for(seen, operation)
             if compiled is not None:
                 seen.plan = compiled_plan(signature, operation, compiled, tensors_of(given, named))
+            elif not walking:
+                seen.plan = walking_plan(seen, operation, tensors_of(given, named))
     if seen.plan is not None:
         plans.plans_of(entry, TOP).put(signature.slot(TOP), seen.plan)
 
@@ -312,10 +329,13 @@ def known_function(call):
 
 
 def check_graph(graph):
-    """raises : Unplanned for a function that does more than compute, or whose results are not what it gave"""
+    """raises : Unplanned for a function that does more than compute, whose operators have attributes which the run decides, or
+    whose results are not what it gave"""
     if any(not node.fn.traits.isdisjoint(("effect", "random", "assign")) for node in graph.nodes
            if node.fn not in (make_tuple, tuple_getitem)):
         raise Unplanned("it does more than compute")
+    if any(isinstance(value, AnfNode) for node in graph.nodes for value in node.attrs.values()):
+        raise Unplanned("an attribute that the run decides")
     if any(node in graph.parameters or isinstance(node, ValueNode) for node in graph.outputs):
         raise Unplanned("it gives what it was given, or a constant")
     if sum(a.value.size for node in graph.nodes for a in node.args
@@ -488,6 +508,43 @@ def compiled_plan(signature, operation, compiled, tensors):
             len(outs) == len(operation.outs) and count <= MAX_ARRAYS):
         kernel = OperatorKernel(operation, compiled, tensors)
     return plan_of(signature, operation, run, kernel)
+
+
+def walking_plan(seen, operation, tensors):
+    """The plan of a call that no kernel computes yet: operator by operator, one entry on the tape. None where it does not pay."""
+    signature = seen.signature
+    if config.repeatable or not operation.walks:
+        return None
+    recorded = operation
+    if signature.mask and operation.differentiable:
+        recorded = operator_of(operation, tensors)
+        if recorded is None:
+            if not config.compile_beside or not seen.walk_pays(len(operation.graph.nodes)):         # counts alone decide there
+                return None
+            recorded = operation
+    elif seen.calls < 2 * OFTEN_ENOUGH:                      # a kernel of all sizes may come
+        return None
+
+    def run(*tensors):
+        if Primitive.__call__ is not _call:                  # the user has put another one in its place
+            return operation.call.of_nodes()(*tensors)
+        values = operation.values([tensor.host_array for tensor in tensors])
+        return tuple([wrap(value) for value in values]) if operation.several else wrap(values[0])
+    plan = plan_of(signature, recorded, run, None)
+    plan.is_walk, plan.words[HOT] = True, plans.AGAIN
+    plan.keep = *plan.keep, operation
+    return plan
+
+
+def operator_of(operation, tensors):
+    """The Operation of an operator that is all of a function, whose derivative is known; None where there is more."""
+    graph = operation.graph if operation.open is None else operation.open.graph
+    if len(graph.nodes) != 1 or operation.several:
+        return None
+    node, = operation.graph.nodes
+    if "composite" in node.fn.traits or list(node.args) != operation.graph.parameters or operation.graph.outputs[0] is not node:
+        return None
+    return known_operation(node.fn, tensors, node.attrs)
 
 
 def plan_of(signature, operation, function, kernel):

@@ -61,7 +61,9 @@ class Unplanned(Exception):
 
 class OperatorPlan:
     """The words of one plan, and all that they point to. operation: the Operation whose calls they describe; often: the number of
-    calls after which its kernel is worth its compilation"""
+    calls after which its kernel is worth its compilation; is_walk: it is a function's without a kernel, which Python asks now and
+    then how often it has run; counted: so many of its calls are known there"""
+    is_walk, counted = False, 0
 
     def __init__(self, operation, words, keys, record, keep):
         self.operation, self.words, self.keys, self.record, self.keep = operation, words, keys, record, keep

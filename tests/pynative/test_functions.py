@@ -256,3 +256,83 @@ def test_an_error_of_a_call_that_has_no_plan_came_of_nothing_else():
     with pytest.raises(MindliteError) as caught:
         ops.softmax(Tensor([1.0, 2.0]), object())
     assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+@pytest.fixture
+def never_compiled(monkeypatch):
+    """Nothing is worth its compilation. Gives a function that counts how often Python runs a planned one."""
+    monkeypatch.setattr(config, "compile_beside", True)
+    monkeypatch.setattr(functions.Seen, "pays", lambda self: False)
+    monkeypatch.setattr(functions.KernelOfSizes, "find", lambda self: None)
+
+    def counted(f):
+        runs = []
+
+        def function(*args):
+            runs.append(1)
+            return f(*args)
+        return primitive.planned(function), runs
+    return counted
+
+
+@pytest.mark.parametrize("f", [
+    lambda x, y: ops.reduce_sum(x, axis=(1,), keepdims=True), lambda x, y: ops.tanh(x * y) - ops.exp(x),
+    lambda x, y: (ops.tanh(x), x * y)], ids=["operator", "several", "tuple"])
+def test_a_call_that_is_not_compiled_has_a_plan_that_computes_it_and_its_gradient(never_compiled, monkeypatch, f):
+    monkeypatch.setattr(functions, "OF_A_DERIVATIVE", 0.0)
+    monkeypatch.setattr(functions, "OF_ITS_NODE", 1e-9)
+    function, runs = never_compiled(f)
+    x, y = (Tensor(np.random.default_rng(seed).uniform(0.2, 1.0, (3, 7)).astype(np.float32)) for seed in (0, 1))
+
+    def loss(function):
+        def run(x, y):
+            out = function(x, y)
+            return sum([(part * part).sum() for part in (out if isinstance(out, tuple) else (out,))])
+        return run
+    wanted = [part.asnumpy() for part in ms.grad(loss(f), (0, 1))(x, y)]
+    for call, known in ((lambda: ms.grad(loss(function), (0, 1))(x, y), wanted), (lambda: function(x, y), results(f(x, y)))):
+        for _ in range(13):
+            close(results(call()), known)
+        before = len(runs)
+        for _ in range(plans.AGAIN // 2):
+            close(results(call()), known)
+        assert len(runs) <= before + 1                       # now and then Python asks how often it has run
+
+
+def test_what_a_plan_without_a_kernel_refuses_is_the_error_that_python_gave(never_compiled):
+    function, _ = never_compiled(lambda x, i: ops.gather(x * 2, i, 0))
+    x, good, wrong = Tensor(np.ones((3, 7), np.float32)), Tensor(np.array([0, 2])), Tensor(np.array([0, 3]))
+    texts = []
+    for _ in range(12):
+        with pytest.raises(OperandIndexError, match="outside") as caught:
+            function(x, wrong)
+        texts.append(str(caught.value))
+        assert function(x, good).shape == (2, 7)
+    assert len(set(texts)) == 1 and "test_functions.py" in texts[0]
+
+
+def test_calls_by_a_plan_without_a_kernel_count_until_it_is_compiled(monkeypatch):
+    monkeypatch.setattr(functions, "pays", lambda seconds, nodes: False)
+    monkeypatch.setattr(plans, "OFTEN_FOR_COMPOSITES", 120)
+    monkeypatch.setattr(config, "compile_beside", False)
+    monkeypatch.setattr(plans, "may_compile", lambda: True)
+    function = primitive.planned(lambda x: ops.tanh(x * 3) + ops.exp(x * 1.5))
+    x = Tensor(np.ones((3, 13), np.float32))
+    seen = next(cell.cell_contents for cell in function.__closure__ if isinstance(cell.cell_contents, Planned)).seen
+    kinds = []
+    for _ in range(120 + 2 * plans.AGAIN):
+        function(x)
+        plan = next(iter(seen.values())).plan
+        kinds.append(None if plan is None else plan.is_walk)
+    assert [kind for kind, after in zip(kinds, [*kinds[1:], "end"]) if kind is not after] == [None, True, False]
+
+
+def test_an_attribute_that_is_a_tensor_leaves_a_call_to_python(never_compiled, monkeypatch):
+    monkeypatch.setattr(functions, "OF_A_DERIVATIVE", 0.0)
+    monkeypatch.setattr(functions, "OF_ITS_NODE", 1e-9)
+    function, runs = never_compiled(lambda x, t: ops.layer_norm(x, (3,), None, None, t))
+    x, t = Tensor(np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)), Tensor(np.float32(1e-3))
+    wanted = [ms.grad(lambda x: (ops.layer_norm(x, (3,), None, None, 1e-3) ** 3).sum())(x).asnumpy()]
+    for _ in range(14):
+        close(results(ms.grad(lambda x: (function(x, t) ** 3).sum())(x)), wanted)
+    assert len(runs) >= 14
