@@ -7,6 +7,7 @@ from ..common import dtype as dt
 from ..common.dim import product
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
+from ..ops.axes import as_flag
 from ..ops.define import as_operand, cast_to, is_array
 from ..ops.methods import METHODS
 from .define import publisher
@@ -210,12 +211,14 @@ def cummin(input, dim):
 @_public
 def sort(input, *, dim=-1, descending=False, stable=False):
     """(the elements in order along `dim`, their indices); equal ones stay in their order in any case."""
+    as_flag("sort", "stable", stable)
     return ops.sort(input, dim, descending)
 
 
 @_public
 def argsort(input, dim=-1, descending=False, stable=False):
     """The indices of the elements in order along `dim`."""
+    as_flag("argsort", "stable", stable)
     return ops.argsort(input, dim, descending)
 
 
@@ -235,7 +238,7 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The different elements in rising order; with return_inverse where each element is among them, with return_counts how
     often each occurs; with a dim the different slices along it, in the order of their elements. `sorted` : they always are"""
-    x = as_operand(input)
+    x, return_counts = as_operand(input), as_flag("unique", "return_counts", return_counts)
     if dim is None:
         row, order = ops.sort(ops.reshape(x, (-1,)))
     else:
@@ -243,7 +246,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         row = ops.index_select(x, dim, order)
     values, run, counts = ops.unique_consecutive(row, True, True, dim)
     made = [values]
-    if return_inverse:
+    if as_flag("unique", "return_inverse", return_inverse):
         zeros = ops.zeros_like(order)
         inverse = ops.tensor_scatter_elements(zeros, order, run, 0)
         made.append(ops.reshape(inverse, tuple(x.shape)) if dim is None else inverse)

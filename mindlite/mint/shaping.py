@@ -30,7 +30,7 @@ def scatter(input, dim, index, src):
 @_public
 def scatter_add(input, dim, index, src):
     """input with src added at index along `dim`, element by element; of a larger src the first elements count."""
-    return METHODS["scatter_add"](input, dim, index, src)
+    return METHODS["scatter_add"](as_operand(input), dim, as_operand(index), as_operand(src))
 
 
 @_public
@@ -48,7 +48,7 @@ def index_select(input, dim, index):
 @_public
 def index_add(input, dim, index, source, *, alpha=1):
     """input with alpha * source added at `index` along `dim`."""
-    source = source if isinstance(alpha, int) and alpha == 1 else source * as_number("index_add", "alpha", alpha)
+    source = source if isinstance(alpha, int) and alpha == 1 else as_operand(source) * as_number("index_add", "alpha", alpha)
     return ops.index_add(input, index, source, dim)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
-from .axes import as_size
+from .axes import as_flag, as_size
 from .basic import reshape
 from .creation import arange
 from .define import as_operand
@@ -49,7 +49,7 @@ def _parts(n, count):
 
 
 def _adaptive_max(name, input, output_size, axes, return_indices):
-    x = as_operand(input)
+    x, return_indices = as_operand(input), as_flag(name, "return_indices", return_indices)
     wanted, sizes, lead = _wanted(name, x, output_size, axes), tuple(x.shape[-axes:]), x.ndim - axes
     parts = [_parts(n, w) for n, w in zip(sizes, wanted)]
     for axis, (_, _, rows) in enumerate(parts):                 # [.., out, part, out, part, ..]

@@ -6,7 +6,7 @@ from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
 from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, repeats, segments,
                special, stacking, structure)
-from .axes import as_number, axes_of, normal_axis
+from .axes import as_flag, as_number, axes_of, normal_axis
 from .basic import broadcast_to, reshape
 from .define import as_operand, dtype_of
 from .getitem import getitem, set_in_place, setitem
@@ -145,7 +145,9 @@ def _triangular_solve(self, A, upper=True, transpose=False, unitriangular=False)
     unitriangular : bool; True: the diagonal of A counts as ones
     raises        : ShapeError for sizes that do not fit; when run: ValueRangeError for a zero on the diagonal
     """
-    return decomposition.solve_triangular(A, self, trans=int(transpose), lower=not upper, unit_diagonal=unitriangular), A
+    upper, transpose, unit = (as_flag("triangular_solve", setting, value) for setting, value in (
+        ("upper", upper), ("transpose", transpose), ("unitriangular", unitriangular)))
+    return decomposition.solve_triangular(A, self, trans=int(transpose), lower=not upper, unit_diagonal=unit), A
 
 
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
@@ -199,7 +201,7 @@ _index_add_slices = renaming(lookup.index_add)
 
 
 def _index_add_along(x, dim, index, source, *, alpha=1):
-    source = source if isinstance(alpha, int) and alpha == 1 else source * as_number("index_add", "alpha", alpha)
+    source = source if isinstance(alpha, int) and alpha == 1 else as_operand(source) * as_number("index_add", "alpha", alpha)
     return lookup.index_add(x, index, source, dim)
 
 

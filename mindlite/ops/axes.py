@@ -33,12 +33,14 @@ def broadcast_shapes(name, *shapes):
     return tuple(out)
 
 
-def axes_of(name, x):
-    """How many axes a tensor has. raises : ArgumentError, naming the operator, for what is no tensor"""
-    try:
-        return x.ndim
-    except AttributeError:
-        raise ArgumentError(f"{name}: a tensor is wanted, not {type(x).__name__}", note=repr(x)[:80]) from None
+def axes_of(name, x, least=0):
+    """How many axes a tensor has. raises : naming the operator, ArgumentError for what is no tensor, ShapeError below `least`"""
+    count = getattr(x, "ndim", None)
+    if count is None:
+        raise ArgumentError(f"{name}: a tensor is wanted, not {type(x).__name__}", note=repr(x)[:80])
+    if count < least:
+        raise ShapeError(f"{name}: a tensor of {least} or more axes is wanted", note=f"shape: {list(x.shape)}")
+    return count
 
 
 def as_flag(name, setting, value):

@@ -31,6 +31,8 @@ def _with_axes(x):
         return scalar_to_tensor(x, dtype=dt.int64)
     if isinstance(x, AnfNode) and isinstance(x.abstract, AbstractScalar):
         return scalar_to_tensor(x, dtype=dt.dtype(x.abstract.type))
+    if not hasattr(x, "dtype"):
+        raise ArgumentError(f"a tensor or a number is wanted, not {type(x).__name__}", note=repr(x)[:80])
     return x
 
 

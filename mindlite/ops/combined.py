@@ -15,7 +15,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .arithmetic import abs, add, clamp, floor_divide, fmod, mul, pow, round, sign, sub, trunc
 from .basic import cast, reshape
-from .axes import as_number, normal_axis
+from .axes import as_number, axes_of, normal_axis
 from .complex_numbers import imag, part_dtype
 from .define import as_operand, cast_to, dtype_of, promote_operands, rounded_once, to_float
 from .elementary import exp2, log, logaddexp, sigmoid, sin
@@ -417,7 +417,7 @@ def swiglu(input: TensorLike, dim: int = -1) -> Tensor:
     source : Shazeer 2020, "GLU Variants Improve Transformer", equation 6
     """
     x = as_operand(input)
-    size = x.shape[normal_axis("swiglu", dim, x.ndim)]
+    size = x.shape[normal_axis("swiglu", dim, axes_of("swiglu", x, 1))]
     if isinstance(size, int) and size % 2:
         raise ShapeError(f"swiglu: an axis of size {size} has no halves", note=f"input: {list(x.shape)}, dim {dim}")
     half = size // 2

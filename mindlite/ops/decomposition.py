@@ -13,7 +13,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
-from .axes import broadcast_shapes
+from .axes import axes_of, broadcast_shapes
 from .basic import batched, reshape, sum_to
 from .complex_numbers import angle, conj, imag, make_complex, part_dtype, real
 from .creation import eye, tril, triu, zeros_like
@@ -486,6 +486,7 @@ def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
     raises : ShapeError for what is not square, ValueRangeError (when run) for a zero on the diagonal
     """
     x = as_operand(input_x)
+    axes_of("cholesky_inverse", x, 2)
     return cholesky_solve(eye(x.shape[-1], x.shape[-1], x.dtype), x, upper)
 
 

@@ -23,7 +23,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .activation import softmax
 from .arithmetic import abs, floor, maximum, sign
-from .axes import broadcast_shapes, new_shape
+from .axes import axes_of, broadcast_shapes, new_shape
 from .basic import broadcast_to, cast, move_batch_axis, reshape, sum_to
 from .creation import full, one_hot
 from .define import as_operand, cast_to, dtype_of, to_float
@@ -313,6 +313,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
     if not tau > 0:
         raise ValueRangeError(f"gumbel_softmax: tau is positive, not {tau}")
     logits = as_operand(logits)
+    axes_of("gumbel_softmax", logits, 1)
     soft = softmax((logits + gumbel(tuple(logits.shape), dtype=dtype_of(logits))) / tau, dim)
     if not hard:
         return soft

@@ -66,7 +66,7 @@ def widened(indices):
 
 
 def _widened_second(args, attrs):
-    return (args[0], widened(as_operand(args[1])), *args[2:]), attrs
+    return (as_operand(args[0]), widened(as_operand(args[1])), *args[2:]), attrs
 
 
 def wrapped(index, size):

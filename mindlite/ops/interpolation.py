@@ -15,7 +15,7 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
-from .axes import as_size
+from .axes import as_flag, as_number, as_size
 from .define import as_operand, cast_to, dtype_of
 from .linalg import matmul
 from .structure import swapaxes
@@ -68,7 +68,7 @@ def interpolate(input: TensorLike, size: Ints | None = None, scale_factor: Any =
     raises        : ArgumentError unless one of size and scale_factor is given, ValueRangeError for a mode that does not fit,
                     ShapeError for other counts and for axes without points
     """
-    x = as_operand(input)
+    x, align_corners = as_operand(input), as_flag("interpolate", "align_corners", align_corners or False)
     axes = x.ndim - 2
     if mode not in AXES or axes not in AXES[mode]:
         raise ValueRangeError(f"interpolate: mode {mode!r} is not for a tensor of {x.ndim} axes", note=f"{list(x.shape)}",
@@ -86,11 +86,12 @@ def interpolate(input: TensorLike, size: Ints | None = None, scale_factor: Any =
         x = cast_to(x, dt.float32)
     for axis, number in enumerate(given, 2):
         n = as_size("interpolate", x.shape[axis])
-        wanted = as_size("interpolate", number) if size is not None else math.floor(n * number)
+        wanted = as_size("interpolate", number) if size is not None else \
+            math.floor(n * as_number("interpolate", "scale_factor", number))
         if n < 1 or wanted < 1:
             raise ShapeError("interpolate: an axis has no point, in the input or in the result", note=f"{n} to {wanted}")
         scale = None if size is not None or recompute_scale_factor else number
-        weights = _axis_weights(mode, n, wanted, bool(align_corners), scale).T
+        weights = _axis_weights(mode, n, wanted, align_corners, scale).T
         turned = swapaxes(x, axis, -1)
         x = swapaxes(matmul(turned, cast_to(as_operand(weights), dtype_of(x))), axis, -1)
     return cast_to(x, own)

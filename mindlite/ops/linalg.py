@@ -420,6 +420,7 @@ def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None)
     raises : ShapeError if input's last axis is not weight's
     """
     x, w = layer_operands("dense", input, weight)
+    axes_of("dense", x, 1), axes_of("dense", w, 1)
     shape = tuple(x.shape)
     if w.ndim == 1:
         out = matmul(x, w)
@@ -427,7 +428,7 @@ def dense(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None)
         flat = x if x.ndim == 2 else reshape(x, shape=(product(shape[:-1]), shape[-1]))
         out = batch_matmul(flat, w, transpose_b=True)
     if bias is not None:
-        out = out + bias
+        out = out + as_operand(bias)
     return out if x.ndim == 2 or w.ndim == 1 else reshape(out, shape=shape[:-1] + (w.shape[0],))
 
 

@@ -8,7 +8,7 @@ from ..common.dim import Size
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
-from .axes import normal_axis
+from .axes import as_known_int, normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, as_update, cast_to, dtype_of
 from .indexing import (bounded_indices, gather_axis, gather_axis_vmap, gather_elements_axis, index_add_axis, iota,
@@ -169,8 +169,9 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
 
     padding_idx : a row that gets no gradient
     """
+    weight = as_operand(weight)
     if padding_idx is not None:
-        rows, width = weight.shape
+        rows, padding_idx = weight.shape[0], as_known_int("embedding: padding_idx", padding_idx)
         if isinstance(rows, int) and not -rows <= padding_idx < rows:
             raise ValueRangeError(f"embedding: padding_idx {padding_idx} is no row of {rows}")
         row = padding_idx + rows if padding_idx < 0 else padding_idx

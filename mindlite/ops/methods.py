@@ -12,6 +12,7 @@ from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import Primitive
 from . import activation, arithmetic, basic, complex_numbers, creation, elementary, logic, moments, reduction, scan
+from .axes import as_flag
 from .define import as_operand, as_stack
 from .sort import argsort, argwhere, masked_select, nonzero, sort, topk, unique
 
@@ -288,7 +289,8 @@ def _min(self, dim=None, keepdim=None, *, axis=None, keepdims=None, initial=None
 
 def _extremum(x, dim, keepdim, axis, keepdims, initial, where, return_indices, with_index, value):
     as_torch = dim is not None and keepdims is None and initial is None and where is True
-    axis, keepdims = dim if axis is None else axis, bool(keepdim or keepdims)
+    axis = dim if axis is None else axis
+    keepdims = any(as_flag(value.__name__, "keepdims", flag) for flag in (keepdim, keepdims) if flag is not None)
     find = with_index if return_indices or as_torch and not isinstance(dim, (tuple, list)) else value
     return find(x, axis, keepdims, initial=initial, where=where)
 

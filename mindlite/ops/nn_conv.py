@@ -391,6 +391,7 @@ def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | N
     x, w = _operands("conv2d_transpose", input, weight, 4)
     steps, rates = pair("conv2d_transpose", "stride", stride), pair("conv2d_transpose", "dilation", dilation)
     extra = output_padding if isinstance(output_padding, (tuple, list)) else (output_padding,) * 2
+    extra = tuple(as_size("conv2d_transpose: output_padding", n) for n in extra)
     if str(pad_mode).lower() == "same":
         if any(extra):
             raise ValueRangeError("conv2d_transpose: output_padding goes with pad_mode 'pad' and 'valid', not 'same'")

@@ -19,7 +19,7 @@ from ..mindir.scalar import call as call_scalar
 from ..mindir.primitive import planned
 from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
-from .axes import as_number, normal_axis
+from .axes import as_known_int, as_number, normal_axis
 from .basic import reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, rounded_once, to_float
 from .elementary import exp, log, sqrt
@@ -107,7 +107,8 @@ def _labels(name, x, target, ignore_index):
         raise error()
     for have, size in zip(target.shape, want):
         require("==", have, size, error)
-    return bounded_indices(target, what=f"{name}: label", low=0, high=x.shape[_class_axis(x)], ignored=ignore_index)
+    ignored = as_known_int(f"{name}: ignore_index", ignore_index)
+    return bounded_indices(target, what=f"{name}: label", low=0, high=x.shape[_class_axis(x)], ignored=ignored)
 
 
 def _check_are_labels(name, target):
@@ -146,7 +147,7 @@ def nll_loss(inputs: TensorLike, target: TensorLike, weight: TensorLike | None =
 
 
 def _check_smoothing(name, label_smoothing):
-    if not 0 <= label_smoothing <= 1:
+    if not 0 <= as_number(name, "label_smoothing", label_smoothing) <= 1:
         raise ValueRangeError(f"{name}: label_smoothing is in [0, 1], not {label_smoothing}")
 
 
@@ -480,7 +481,7 @@ def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: Tensor
     raises : ValueRangeError for another margin or reduction, DTypeError for integers, ShapeError where the shapes do not
              broadcast
     """
-    if not -1 <= margin <= 1:
+    if not -1 <= as_number("cosine_embedding_loss", "margin", margin) <= 1:
         raise ValueRangeError(f"cosine_embedding_loss: margin is in [-1, 1], not {margin}")
     cos = cosine_similarity(input1, input2, dim=-1)
     return reduced("cosine_embedding_loss", where(equal(target, 1), 1 - cos, maximum(cos - margin, 0)), reduction)

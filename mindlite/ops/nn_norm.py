@@ -18,7 +18,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import maximum
-from .axes import as_number, as_shape, as_size, axes_of, normal_axes, normal_axis
+from .axes import as_flag, as_number, as_shape, as_size, axes_of, normal_axes, normal_axis
 from .basic import reduce_sum, reduced_shape, reshape
 from .define import as_operand, cast_to, composite, dtype_of
 from .elementary import rsqrt, sqrt
@@ -135,6 +135,7 @@ def _channels(name, x, *vectors):
         raise ShapeError(f"{name}: an input of two or more axes is wanted", note=f"input: {list(x.shape)}")
     for vector in vectors:
         if vector is not None:
+            vector = as_operand(vector)
             last = isinstance(x.shape[-1], int) and x.ndim > 2 and x.shape[-1] == vector.shape[0]
             require("==", x.shape[1], vector.shape[0], lambda: ShapeError(
                 f"{name}: the input has {x.shape[1]} channels, {vector.shape[0]} are wanted",  # noqa: B023
@@ -190,7 +191,7 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
     source : Ioffe and Szegedy 2015
     """
     x, eps = as_operand(input_x), as_number("batch_norm", "eps", eps, 0)
-    if training:
+    if as_flag("batch_norm", "training", training):
         out, mean, variance = batch_norm_train(x, weight, bias, eps)
         if running_mean is not None and running_var is not None:
             update_moments(x, mean, variance, running_mean, running_var, momentum)
@@ -199,7 +200,7 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
         raise ArgumentError("batch_norm: the running moments are wanted where training is False")
     if dtype_of(x).kind != "f":
         raise DTypeError(f"batch_norm: does not take {dtype_of(x).name}", note=f"input_x: {list(x.shape)}")
-    shape = _channels("batch_norm", x, running_mean, weight)
+    shape = _channels("batch_norm", x, running_mean, running_var, weight, bias)
     scale = rsqrt(running_var + eps)
     scale = scale if weight is None else scale * weight
     shift = -running_mean * scale if bias is None else bias - running_mean * scale
@@ -257,7 +258,8 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, 
     x, epsilon = as_operand(x), as_number("rms_norm", "epsilon", epsilon, 0)
     if dtype_of(x).kind != "f":
         raise DTypeError(f"rms_norm: takes floats, not {dtype_of(x).name}")
-    wide = cast_to(x, _wide(dtype_of(x)))
+    wide, gamma = cast_to(x, _wide(dtype_of(x))), as_operand(gamma)
+    axes_of("rms_norm", x, gamma.ndim)
     scale = rsqrt(mean_over(wide * wide, tuple(range(x.ndim - gamma.ndim, x.ndim))) + epsilon)
     return cast_to(wide * scale, dtype_of(x)) * gamma, scale
 

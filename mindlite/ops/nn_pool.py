@@ -20,7 +20,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
                              where as where_scalar)
-from .axes import as_flag, as_size, axes_of
+from .axes import as_flag, as_number, as_size, axes_of
 from .basic import batched, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
@@ -398,7 +398,7 @@ def max_pool2d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, pad
     raises         : DTypeError for what is no float, ShapeError where no window fits or x has other axes, ValueRangeError,
                      ArgumentError
     """
-    x = as_operand(x)
+    x, return_indices = as_operand(x), as_flag("max_pool2d", "return_indices", return_indices)
     attrs = _attributes("max_pool2d", x, kernel_size, stride, pad_mode, padding, dilation, ceil_mode)
     windows = [(k - 1) * d + 1 for k, d in zip(attrs["kernel_size"], attrs["dilation"]) for _ in range(2)]
     if str(pad_mode).lower() == "pad" and any(compare(">", 2 * p, k) for p, k in zip(attrs["padding"], windows)):
@@ -425,7 +425,7 @@ def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None =
              for integers
     """
     x = as_operand(input_x)
-    if divisor_override and divisor_override < 0:
+    if divisor_override and as_number("avg_pool2d", "divisor_override", divisor_override) < 0:
         raise ValueRangeError(f"avg_pool2d: divisor_override is not negative, not {divisor_override}")
     attrs = _attributes("avg_pool2d", x, kernel_size, stride, pad_mode, padding, 1, ceil_mode)
     ends, window = attrs["padding"], attrs["kernel_size"]

@@ -17,7 +17,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import planned
 from .arithmetic import ceil, floor, maximum
-from .axes import normal_axis
+from .axes import as_flag, normal_axis
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of
 from .logic import isnan, less, less_equal, logical_and, logical_not, where
@@ -56,6 +56,7 @@ def _finished(value, input, axis, keepdims):
 
 def _median(name, input, axis, keepdims, skip):
     x, at = _row(name, input, axis)
+    keepdims = as_flag(name, "keepdims", keepdims)
     return tuple(_finished(part, input, axis, keepdims) for part in median_along(x, axis=at, skip=skip))
 
 

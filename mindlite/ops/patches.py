@@ -21,7 +21,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import planned
 from .arithmetic import abs, clamp, floor, round, sign
-from .axes import as_size
+from .axes import as_flag, as_size
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import linspace, ones, zeros_like
 from .define import as_operand, cast_to, dtype_of
@@ -176,7 +176,7 @@ def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear", pad
     """
     x, grid = as_operand(input), as_operand(grid)
     _check_grid(x, grid, mode, padding_mode)
-    points = _points(x, grid, padding_mode, align_corners)
+    points = _points(x, grid, padding_mode, as_flag("grid_sample", "align_corners", align_corners or False))
     if mode == "nearest":
         return _pixels(x, [round(at) for at, _ in points])
     total: Any = 0

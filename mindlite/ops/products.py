@@ -16,7 +16,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import decide_equal, require
 from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import abs, pow
-from .axes import as_known_int, normal_axis
+from .axes import as_known_int, as_number, normal_axis
 from .basic import cast, reshape, transpose
 from .creation import arange
 from .define import as_operand, cast_to, composite, dtype_of, promote_operands
@@ -159,7 +159,7 @@ def _p_norm(difference, p, axis):
 @planned
 def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0) -> Tensor:
     """The p-norm distances of all rows of x1[.., m, n] and x2[.., k, n] : [.., m, k]. raises : ArgumentError for p < 0"""
-    if p < 0:
+    if as_number("cdist", "p", p) < 0:
         raise ArgumentError(f"cdist: p is not negative, not {p}")
     a, b = _pair(x1, x2)
     _check_rows(a, b)

@@ -316,7 +316,7 @@ def argmin(input: TensorLike, axis: int | None = None, keepdims: bool = False) -
 
 def _with_index(prim, input, axis, keepdims):
     """(value, index): the value is read at the index, so the gradient goes there only."""
-    input = as_operand(input)
+    input, keepdims = as_operand(input), as_flag(prim.name, "keepdims", keepdims)
     if axis is None:
         value, index = _with_index(prim, reshape(input, shape=(-1,)), 0, False)
         return (reshape(value, shape=(1,) * input.ndim), reshape(index, shape=(1,) * input.ndim)) if keepdims else \

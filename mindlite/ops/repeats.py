@@ -39,8 +39,7 @@ def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None, outp
                   DTypeError for a Tensor of no integers, ShapeError for another number of them, IndexRangeError for a
                   negative one and for another sum than output_size
     """
-    if axis is None:
-        input, axis = ravel(input), 0
+    input, axis = (ravel(as_operand(input)), 0) if axis is None else (as_operand(input), axis)
     axis = real_axis("repeat_interleave", axis, input.ndim)
     if not isinstance(repeats, (list, tuple, Tensor, AnfNode)):
         return repeat_slices(input, as_size("repeat_interleave", repeats), axis)

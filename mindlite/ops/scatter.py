@@ -7,6 +7,7 @@ from __future__ import annotations
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
 from .arithmetic import maximum, minimum, neg
+from .axes import axes_of
 from .basic import reshape
 from .define import as_operand, as_update, cast_to, dtype_of
 from .indexing import gather_nd, scatter_nd_add, scatter_nd_update
@@ -15,6 +16,7 @@ from .indexing import gather_nd, scatter_nd_add, scatter_nd_update
 def _operands(x, indices, updates):
     x, indices = as_operand(x), as_operand(indices)
     updates = as_update("scatter", updates, dtype_of(x))
+    axes_of("scatter", indices, 1)
     depth = indices.shape[-1]
     wanted = tuple(indices.shape[:-1]) + tuple(x.shape[depth:])
     if tuple(updates.shape) != wanted:

@@ -39,7 +39,8 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
     each = reshape(values, shape=(*values.shape, 1))
     rows = rows if rows.ndim < 2 else reshape(rows, shape=(*rows.shape[:-1], 1, rows.shape[-1]))
     before = less_equal(rows, each) if right or side == "right" else less(rows, each)
-    return reduce_sum(cast(before, dtype=dt.int32 if out_int32 else dt.int64), axis=-1, keepdims=False)
+    wanted = dt.int32 if as_flag("searchsorted", "out_int32", out_int32) else dt.int64
+    return reduce_sum(cast(before, dtype=wanted), axis=-1, keepdims=False)
 
 
 def unique_with_pad(x: Tensor, pad_num: float) -> Any:

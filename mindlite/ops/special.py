@@ -192,8 +192,8 @@ def _inverse_erf(y):
         inner = np.isfinite(x) & (np.abs(y) < 1)
         safe = np.where(inner, x, 0.0)
         tail = np.abs(y) > 0.5
-        error = np.where(tail, np.copysign(1, y) * ((1 - np.abs(y)) - erfc(np.abs(safe)).astype(np.float64)),
-                         erf(safe).astype(np.float64) - y)
+        error = np.where(tail, np.copysign(1, y) * ((1 - np.abs(y)) - np.asarray(erfc(np.abs(safe)), np.float64)),
+                         np.asarray(erf(safe), np.float64) - y)
         slope = 2 / math.sqrt(math.pi) * np.exp(-safe * safe)
         ratio = error / slope
         x = np.where(inner, safe - ratio / (1 + safe * ratio), x)            # Halley

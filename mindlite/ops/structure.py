@@ -436,6 +436,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     dims   : int or tuple of ints; None: of all elements in row-major order
     raises : ArgumentError for another number of shifts or one that is no int, ValueRangeError for an axis outside
     """
+    input = as_operand(input)
     if dims is None:
         return reshape(roll(ravel(input), shifts, 0), shape=tuple(input.shape))
     shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
@@ -462,6 +463,7 @@ def flip(input: Tensor, dims: Any) -> Tensor:
     out    : Tensor like input
     raises : ValueRangeError for an axis outside or named twice
     """
+    input = as_operand(input)
     axes = normal_axes("flip", dims, axes_of("flip", input)) if dims != () else ()
     return slice_(input, start=tuple(n - 1 if a in axes else 0 for a, n in enumerate(input.shape)),
                   sizes=tuple(input.shape), step=tuple(-1 if a in axes else 1 for a in range(input.ndim)))
@@ -488,6 +490,7 @@ def flipud(input: Tensor) -> Tensor:
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """All tensors broadcast to their common shape: a tuple."""
+    tensors = tuple(as_operand(x) for x in tensors)
     shape = broadcast_shapes("broadcast_tensors", *(tuple(x.shape) for x in tensors))
     return tuple(broadcast_to(x, shape=shape) for x in tensors)
 

@@ -18,7 +18,7 @@ from ..mindir.primitive import current_interpreter
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .array_methods import select_scatter, slice_scatter
-from .axes import as_known_int, as_size, axes_of, normal_axis
+from .axes import as_flag, as_known_int, as_size, axes_of, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, as_update, cast_to, dtype_of
 from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter
@@ -294,7 +294,7 @@ def _matrix_power(input: Tensor, n: int) -> Tensor:
     source : Knuth, The Art of Computer Programming, volume 2, section 4.6.3, Algorithm A
     """
     n = as_known_int("matrix_power", n)
-    if input.ndim < 2 or compare("==", *input.shape[-2:]) is False:
+    if axes_of("matrix_power", input) < 2 or compare("==", *input.shape[-2:]) is False:
         raise ShapeError("matrix_power: takes square matrices", note=f"input: {list(input.shape)}")
     if n == 0:
         return broadcast_to(creation.eye(input.shape[-1], dtype=input.dtype), shape=input.shape)
@@ -318,6 +318,7 @@ def _kthvalue(input: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> 
     raises   : ValueRangeError for a k or an axis outside, DTypeError for complex numbers
     """
     k, axis = as_size("kthvalue", k), normal_axis("kthvalue", axis, axes_of("kthvalue", input))
+    keepdims = as_flag("kthvalue", "keepdims", keepdims)
     values, indices = input.sort(axis)
     if not input.ndim:
         values, indices = (reshape(x, shape=(1,)) for x in (values, indices))

@@ -135,3 +135,23 @@ def test_numbers_as_operands_give_tensors():
 def test_draws_of_bfloat16_weights_are_places():
     drawn = ops.multinomial(Tensor(np.array([[0.0, 1.0], [1.0, 0.0]]), ms.bfloat16), 3)
     assert drawn.tolist() == [[1, 1, 1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: ops.dense(2.5, X), ShapeError), (lambda: ops.dense(X, 2.5), ShapeError), (lambda: ops.swiglu(2.5), ShapeError),
+    (lambda: ops.cholesky_inverse(2.5), ShapeError), (lambda: ops.rms_norm(Tensor(2.5), X), ShapeError),
+    (lambda: ops.tensor_scatter_div(X, 1, 2.0), ShapeError), (lambda: ops.gumbel_softmax(2.5), ShapeError),
+    (lambda: ops.matrix_power(2.5, 2), ArgumentError), (lambda: ops.matrix_power(X[0], 2), ShapeError),
+    (lambda: ops.embedding(IDS, "x"), ArgumentError), (lambda: ops.roll("x", 1), ArgumentError),
+    (lambda: ops.flip(None, (0,)), ArgumentError), (lambda: ops.reshape("x", (1,)), ArgumentError),
+    (lambda: ops.gather_nd(2.5, Tensor([[0]])), ShapeError)])
+def test_an_operand_without_the_axes_that_are_read_is_refused_in_words(call, error):
+    with pytest.raises(error):
+        call()
+    with pytest.raises(error):
+        ms.jit(call, fullgraph=True)()
+
+
+def test_the_inverse_of_erf_of_one_number_is_computed_in_graphs_too():
+    for function in (ops.erfinv, ms.jit(lambda x: ops.erfinv(0.5) + 0 * x, fullgraph=True)):
+        assert float(function(Tensor(0.5))) == pytest.approx(0.4769362762)

@@ -308,7 +308,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 @_public
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Pictures read at the points of a grid; align_corners : None is False."""
-    return ops.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
+    return ops.grid_sample(input, grid, mode, padding_mode, align_corners)
 
 
 @_public
@@ -370,7 +370,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     max_norm    : rows that are read and longer, by the norm norm_type, are made that long in `weight` first
     raises      : IndexRangeError
     """
-    index = as_operand(input)
+    index, scale_grad_by_freq = as_operand(input), as_flag("embedding", "scale_grad_by_freq", scale_grad_by_freq)
+    weight = as_operand(weight)
     counts: Any = None
     if max_norm is not None or scale_grad_by_freq:
         flat = ops.reshape(index, (-1,))
