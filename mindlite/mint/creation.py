@@ -4,8 +4,9 @@
 """
 from .. import ops
 from ..common import dtype as dt
-from ..common.errors import ValueRangeError
-from ..ops.define import dtype_of
+from ..common.errors import ArgumentError, ValueRangeError
+from ..ops.axes import axes_of
+from ..ops.define import as_operand, dtype_of
 from .define import publisher
 
 __all__ = []
@@ -125,6 +126,8 @@ def randn_like(input, *, dtype=None, device=None):
 def randint(*args, generator=None, dtype=None, device=None):
     """Integers in [low, high): randint(low, high, size), or randint(high, size); int64 unless a dtype is given."""
     _on_cpu("randint", device)
+    if len(args) not in (2, 3):
+        raise ArgumentError("randint: low, high and size, or high and size are wanted", note=f"{len(args)} arguments")
     low, high, size = args if len(args) == 3 else (0, *args)
     return ops.randint(low, high, size, generator, dtype=dtype or dt.int64)
 
@@ -133,7 +136,10 @@ def randint(*args, generator=None, dtype=None, device=None):
 def randint_like(*args, dtype=None, device=None):
     """randint of a Tensor's shape: randint_like(input, low, high), or randint_like(input, high)."""
     _on_cpu("randint_like", device)
+    if len(args) not in (2, 3):
+        raise ArgumentError("randint_like: a Tensor, low and high, or a Tensor and high are wanted", note=f"{len(args)} given")
     input, low, high = args if len(args) == 3 else (args[0], 0, args[1])
+    input = as_operand(input)
     return ops.randint(low, high, tuple(input.shape), dtype=dtype or dtype_of(input))
 
 
@@ -166,7 +172,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 @_public
 def batch_norm_stats(input, eps):
     """(the means [C], 1 / sqrt(variance + eps)) of input[N, C, ..]"""
-    axes = tuple([a for a in range(input.ndim) if a != 1])
+    axes = tuple([a for a in range(axes_of("batch_norm_stats", input, 2)) if a != 1])
     variance, mean = ops.var_mean(input, axes, 0, False)
     return mean, ops.rsqrt(variance + eps)
 
@@ -174,7 +180,8 @@ def batch_norm_stats(input, eps):
 @_public
 def batch_norm_elemt(input, weight=None, bias=None, mean=None, invstd=None, eps=1e-05):
     """(input - mean) * invstd * weight + bias, all of them [C]; eps is torch's and is in invstd already."""
-    shape = (1, input.shape[1]) + (1,) * (input.ndim - 2)
+    axes = axes_of("batch_norm_elemt", input, 2)
+    shape = (1, input.shape[1]) + (1,) * (axes - 2)
     out = input if mean is None else input - ops.reshape(mean, shape)
     for factor in (invstd, weight):
         out = out if factor is None else out * ops.reshape(factor, shape)

@@ -429,7 +429,8 @@ def softmin(x: Tensor, axis: int = -1, *, dtype: DTypeLike | None = None) -> Ten
     axis   : int;     dtype : in which it is computed, or None for that of x
     raises : DTypeError for bool and complex, ValueRangeError for an axis outside
     """
-    return softmax(-as_operand(x), axis, dtype=dtype)
+    (x,), _ = to_float((as_operand(x),), {})
+    return softmax(-x, axis, dtype=dtype)
 
 
 @planned

@@ -115,6 +115,8 @@ def depth_to_space(x: Tensor, block_size: int) -> Tensor:
 
 def _settings(name, ndim, block, ends):
     """(sizes of a block, (before, after) of each of the last axes)"""
+    if not isinstance(ends, (tuple, list)) or not all(isinstance(pair, (tuple, list)) for pair in ends):
+        raise ArgumentError(f"{name}: a pair of numbers for each of the last axes is wanted", note=repr(ends)[:80])
     ends = [tuple(pair) for pair in ends]
     block = (block,) * len(ends) if isinstance(block, int) else tuple(block)
     if len(block) != len(ends) or len(block) >= ndim:

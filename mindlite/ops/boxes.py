@@ -8,7 +8,7 @@ import math
 from typing import Any
 from collections.abc import Sequence
 
-from ..common.errors import ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from .arithmetic import clamp, maximum, minimum
 from .basic import reshape
@@ -26,6 +26,8 @@ def _boxes(name, what, value):
 
 
 def _numbers(name, what, values, count=4):
+    if not hasattr(values, "__iter__"):
+        raise ArgumentError(f"{name}: {what} are {count} numbers in a row, not {type(values).__name__}")
     values = tuple(values)
     if len(values) != count:
         raise ValueRangeError(f"{name}: {what} are {count} numbers", note=repr(values))

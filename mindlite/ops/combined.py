@@ -128,7 +128,7 @@ def truncate_div(x: Tensor, y: Any) -> Tensor:
     """x / y cut towards zero, in the dtype of x / y for floats and of x for integers. raises : DTypeError for bool"""
     if dtype_of(as_operand(x)).kind == "b" and dtype_of(as_operand(y)).kind == "b":
         raise DTypeError("truncate_div: does not take bool")
-    quotient = trunc(x / y)
+    quotient = trunc(as_operand(x) / as_operand(y))
     wanted = dtype_of(as_operand(x))
     return cast(quotient, dtype=wanted) if wanted.kind in "ui" else quotient
 
@@ -364,7 +364,7 @@ def logit(input: TensorLike, eps: float | None = None) -> Tensor:
     out    : like input, float; -inf at 0 and inf at 1 without eps
     """
     x = as_operand(input)
-    x = x if eps is None or eps < 0 else clamp(x, eps, 1 - eps)
+    x = x if eps is None or as_number("logit", "eps", eps) < 0 else clamp(x, eps, 1 - eps)
     return log(x) - log(1 - x)
 
 
@@ -389,7 +389,7 @@ def approximate_equal(x: TensorLike, y: TensorLike, tolerance: float = 1e-5) -> 
     out    : bool, of the broadcast shape; False for NaN, and for equal infinities, whose difference is NaN
     raises : DTypeError for bool, ShapeError where the shapes do not broadcast
     """
-    return less(abs(as_operand(x) - y), tolerance)
+    return less(abs(as_operand(x) - as_operand(y)), tolerance)
 
 
 @planned

@@ -20,7 +20,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive
 from .arithmetic import floor, minimum
-from .axes import as_flag, as_known_int, as_number, as_size, normal_axis
+from .axes import as_flag, as_known_int, as_number, as_shape, as_size, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full, ones, zeros
 from .define import as_operand, cast_to, dtype_of
@@ -228,7 +228,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
 
 def unravel_index(indices: Tensor, dims: Any) -> Tensor:
     """[axes, ..] : row-major numbers of elements as indices of a tensor with the sizes `dims`. raises : IndexRangeError"""
-    dims = tuple(dims.tolist() if hasattr(dims, "tolist") else dims)
+    dims = as_shape("unravel_index", dims.tolist() if hasattr(dims, "tolist") else dims)
     indices = bounded_indices(widened(as_operand(indices)), what="unravel_index: index", low=0, high=product(dims))
     made = []
     for size in reversed(dims):
@@ -249,7 +249,7 @@ def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
     """x with the first seq_lengths[b] elements along seq_dim of each part b along batch_dim in reverse order."""
     x, lengths = as_operand(x), as_operand(seq_lengths)
-    seq, batch = seq_dim % x.ndim, batch_dim % x.ndim
+    seq, batch = (normal_axis("reverse_sequence", axis, x.ndim) for axis in (seq_dim, batch_dim))
     if seq == batch:
         raise ValueRangeError("reverse_sequence: seq_dim is batch_dim", note=f"{seq_dim}, {batch_dim}")
     shape = [1] * x.ndim

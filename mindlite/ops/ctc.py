@@ -96,6 +96,8 @@ def ctc_greedy_decoder(inputs: Sequence[TensorLike], sequence_length: TensorLike
                       the sum of what was chosen)
     """
     x, ends = as_operand(inputs), reshape(cast_to(as_operand(sequence_length), dt.int64), shape=(-1, 1))
+    if x.ndim != 3:
+        raise ShapeError("ctc_greedy_decoder: inputs are [T, N, C]", note=f"inputs: {list(x.shape)}")
     times, batch, classes = x.shape
     best, value = (reshape(y, shape=(times, batch)).T for y in (argmax(x, 2), amax(x, 2)))
     running = less(arange(times), ends)

@@ -23,7 +23,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
 from .activation import softmax
 from .arithmetic import abs, floor, maximum, sign
-from .axes import axes_of, broadcast_shapes, new_shape
+from .axes import as_number, axes_of, broadcast_shapes, new_shape
 from .basic import broadcast_to, cast, move_batch_axis, reshape, sum_to
 from .creation import full, one_hot
 from .define import as_operand, cast_to, dtype_of, to_float
@@ -310,7 +310,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
     raises : ValueRangeError for a tau that is not positive or an axis outside, DTypeError for what is no float
     source : Jang, Gu, Poole 2017; Maddison, Mnih, Teh 2017
     """
-    if not tau > 0:
+    if not as_number("gumbel_softmax", "tau", tau) > 0:
         raise ValueRangeError(f"gumbel_softmax: tau is positive, not {tau}")
     logits = as_operand(logits)
     axes_of("gumbel_softmax", logits, 1)
@@ -329,7 +329,7 @@ def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3) -> Tens
     raises       : ValueRangeError where lower is above upper, DTypeError for complex numbers
     source       : Xu et al. 2015, "Empirical Evaluation of Rectified Activations in Convolutional Network"
     """
-    if lower > upper:
+    if as_number("rrelu", "lower", lower) > as_number("rrelu", "upper", upper):
         raise ValueRangeError("rrelu: lower is at most upper", note=f"{lower}, {upper}")
     (x,), _ = to_float((input,), {})
     slope = cast_to(rand(tuple(x.shape)) * (upper - lower) + lower, dtype_of(x))

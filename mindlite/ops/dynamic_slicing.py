@@ -18,6 +18,7 @@ from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scalar, where as where_scalar
+from .axes import axes_of
 from .basic import batched, broadcast_to, cast, reshape
 from .define import as_operand, cast_to
 from .indexing import gather_nd, iota, scatter_nd_update
@@ -133,6 +134,7 @@ def dynamic_update(x: TensorLike, value: TensorLike, *starts: Any):
 
 @infer_rule(dynamic_update)
 def dynamic_update_infer(x, value, *starts):
+    axes_of("dynamic_update", x), axes_of("dynamic_update", value)
     _starts_infer(x, starts)
     if value.ndim != x.ndim:
         raise ShapeError("dynamic_update: the value has other axes than x", note=f"x: {x}, value: {value}")

@@ -21,6 +21,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive
+from .axes import axes_of
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .complex_numbers import conj, imag, real_part
 from .creation import arange, eye, tril, triu, zeros
@@ -222,6 +223,7 @@ def ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: bool = Tr
     source    : LAPACK's ormqr
     """
     y, tau, other = (as_operand(v) for v in (input, tau, other))
+    axes_of("ormqr", y, 2), axes_of("ormqr", other, 2)
     if left:
         return _reflected(y, tau, other, transpose)
     return adjoint(_reflected(y, tau, adjoint(other), not transpose))
@@ -252,6 +254,7 @@ def lu_unpack(LU_data: TensorLike, LU_pivots: TensorLike, unpack_data: bool = Tr
     raises : OperandIndexError for a pivot outside 1..m, DTypeError for pivots that are no integers
     """
     data, pivots = as_operand(LU_data), as_operand(LU_pivots)
+    axes_of("lu_unpack", data, 2), axes_of("lu_unpack", pivots, 1)
     m, n = data.shape[-2:]
     k = min(m, n)
     lower = upper = permutation = None

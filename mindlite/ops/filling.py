@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..common.dim import product
 from ..common.dtype import DTypeLike
-from ..common.errors import DTypeError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import planned
@@ -141,6 +141,8 @@ def choose(x: Tensor, choices: Any, mode: str = "clip") -> Tensor:
         raise ValueRangeError(f"choose: mode is 'clip' or 'wrap', not {mode!r}")
     if dtype_of(as_operand(x)).kind not in "ui":
         raise DTypeError(f"choose: an index is an integer, not {dtype_of(as_operand(x)).name}")
+    if not isinstance(choices, (tuple, list)) and not getattr(choices, "ndim", 0):
+        raise ArgumentError(f"choose: choices are Tensors in a row, not {type(choices).__name__}")
     options = [as_operand(c) for c in choices] if not hasattr(choices, "ndim") else [choices[i] for i in range(len(choices))]
     *options, index = broadcast_tensors(*options, as_operand(x))
     index = clamp(index, 0, len(options) - 1) if mode == "clip" else index % len(options)

@@ -51,7 +51,10 @@ def mirror_pad(input_x: TensorLike, paddings: Any, mode: str) -> Tensor:
     raises   : ValueRangeError for another mode and negative paddings, ShapeError where more is wanted than there is, or for
                other axes
     """
-    x, ends = as_operand(input_x), [tuple(row) for row in np.asarray(paddings).tolist()]
+    pairs = np.asarray(paddings)
+    if pairs.ndim != 2:
+        raise ShapeError("mirror_pad: paddings are two numbers for each axis", note=f"paddings: {paddings!r}"[:80])
+    x, ends = as_operand(input_x), [tuple(row) for row in pairs.tolist()]
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueRangeError(f"mirror_pad: mode is 'REFLECT' or 'SYMMETRIC', not {mode!r}")
     if [len(row) for row in ends] != [2] * x.ndim:
@@ -139,7 +142,7 @@ def tuple_to_array(input_x: Any) -> Tensor:
     input_x : tuple of ints, of floats or of bools
     raises  : ArgumentError for others, for an empty one and for several types
     """
-    if not input_x or set(map(type, input_x)) not in ({int}, {float}, {bool}):
+    if not isinstance(input_x, (tuple, list)) or not input_x or set(map(type, input_x)) not in ({int}, {float}, {bool}):
         raise ArgumentError("tuple_to_array: a tuple of numbers of one type is wanted", note=repr(input_x)[:80])
     return Tensor(list(input_x), dt.float32 if isinstance(input_x[0], float) else dt.int64)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import product
-from ..common.errors import DTypeError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
@@ -380,6 +380,8 @@ def scaled(x, factor):
 def tensor_dot(x1: TensorLike, x2: TensorLike, axes: Any) -> Tensor:
     """The sum over pairs of axes: `axes` a number of axes (last of x1, first of x2) or (axes of x1, axes of x2)."""
     a, b = promote_operands((as_operand(x1), as_operand(x2)), {})[0]
+    if not isinstance(axes, (int, tuple, list)):
+        raise ArgumentError(f"tensor_dot: axes are an int or two tuples, not {type(axes).__name__}")
     if isinstance(axes, int):
         first, second = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:

@@ -8,7 +8,7 @@ from ..common.dim import Size
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
-from .axes import as_known_int, normal_axis
+from .axes import as_known_int, as_shape, axes_of, normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_operand, as_update, cast_to, dtype_of
 from .indexing import (bounded_indices, gather_axis, gather_axis_vmap, gather_elements_axis, index_add_axis, iota,
@@ -160,7 +160,7 @@ def tensor_scatter_update(input_x: TensorLike, indices: TensorLike, updates: Ten
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -> Tensor:
     """Zeros of `shape` with updates added at indices[.., k]."""
     updates = as_operand(updates)
-    return scatter_nd_add(zeros_like_shape(updates, shape), as_operand(indices), updates)
+    return scatter_nd_add(zeros_like_shape(updates, as_shape("scatter_nd", shape)), as_operand(indices), updates)
 
 
 @planned
@@ -170,6 +170,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     padding_idx : a row that gets no gradient
     """
     weight = as_operand(weight)
+    axes_of("embedding", weight, 1)
     if padding_idx is not None:
         rows, padding_idx = weight.shape[0], as_known_int("embedding: padding_idx", padding_idx)
         if isinstance(rows, int) and not -rows <= padding_idx < rows:

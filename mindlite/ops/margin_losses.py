@@ -12,7 +12,7 @@ from ..mindir.primitive import planned
 from .activation import logsigmoid, relu
 from .arithmetic import minimum
 from .basic import cast, reduce_sum
-from .axes import as_known_number
+from .axes import as_known_number, axes_of
 from .define import as_operand, dtype_of
 from .elementary import exp, log
 from .indexing import bounded_indices, iota
@@ -85,6 +85,7 @@ def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike, weight: T
                     reduction
     """
     x, y = as_operand(input), as_operand(target)
+    axes_of("multilabel_soft_margin_loss", x, 1)
     loss = -(y * logsigmoid(x) + (1 - y) * logsigmoid(-x))
     loss = loss if weight is None else loss * weight
     return reduced("multilabel_soft_margin_loss", reduce_sum(loss, axis=-1, keepdims=False) / x.shape[-1], reduction)

@@ -119,7 +119,7 @@ def norm(A: TensorLike, ord: Any = None, dim: Axes = None, keepdim: bool = False
     x = as_operand(A)
     if dim is None and ord is not None and x.ndim == 2:
         dim = (0, 1)
-    dim = (dim,) if isinstance(dim, int) else dim
+    dim = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
     if dim is None and ord is not None and x.ndim > 2:
         raise ShapeError(f"norm: which of the {x.ndim} axes are a vector or a matrix? dim says it", note=f"A: {list(x.shape)}")
     if dim is not None and len(dim) == 2 and ord is not None:

@@ -21,7 +21,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import planned
 from .arithmetic import abs, clamp, floor, round, sign
-from .axes import as_flag, as_size
+from .axes import as_flag, as_shape
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import linspace, ones, zeros_like
 from .define import as_operand, cast_to, dtype_of
@@ -92,7 +92,7 @@ def fold(input: TensorLike, output_size: Sequence[int], kernel_size: Ints, dilat
     raises : ShapeError where L is not the number of windows or KH KW does not divide the channels, ValueRangeError for other
              settings
     """
-    x, sizes = as_operand(input), tuple(as_size("fold", n) for n in output_size)
+    x, sizes = as_operand(input), as_shape("fold", output_size)
     kernel, rates, ends, steps, counts = _settings("fold", sizes, kernel_size, dilation, padding, stride)
     if x.ndim != 3 or x.shape[2] != counts[0] * counts[1] or x.shape[1] % (kernel[0] * kernel[1]):
         raise ShapeError(f"fold: {counts[0]} x {counts[1]} windows of {kernel[0]} x {kernel[1]} do not fit the columns",
@@ -237,7 +237,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
     raises : ShapeError where theta and size do not fit
     source : Jaderberg et al. 2015, section 3.2
     """
-    theta, sizes = as_operand(theta), tuple(as_size("affine_grid", n) for n in size)
+    theta, sizes = as_operand(theta), as_shape("affine_grid", size)
     if len(sizes) not in (4, 5) or tuple(theta.shape) != (sizes[0], len(sizes) - 2, len(sizes) - 1):
         raise ShapeError("affine_grid: theta[N, 2, 3] and four sizes, or theta[N, 3, 4] and five, are wanted",
                          note=f"theta: {list(theta.shape)}, size: {sizes}")

@@ -16,7 +16,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import decide_equal, require
 from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import abs, pow
-from .axes import as_known_int, as_number, normal_axis
+from .axes import as_known_int, as_number, axes_of, normal_axis
 from .basic import cast, reshape, transpose
 from .creation import arange
 from .define import as_operand, cast_to, composite, dtype_of, promote_operands
@@ -134,6 +134,9 @@ def bidense(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: Te
     """out[.., o] = sum_ij input1[.., i] weight[o, i, j] input2[.., j] + bias[o]."""
     a, w = _pair(input1, weight)
     b = as_operand(input2)
+    if w.ndim != 3 or not b.ndim:
+        raise ShapeError("bidense: a weight of three axes and inputs of one or more are wanted",
+                         note=f"weight: {list(w.shape)}, input2: {list(b.shape)}")
     o, i, j = w.shape
     left = dense(a, reshape(transpose(w, perm=(0, 2, 1)), shape=(o * j, i)))
     left = reshape(left, shape=tuple(a.shape[:-1]) + (o, j))
@@ -293,6 +296,7 @@ def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) ->
 def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
     """x[.., m, n] with zeros outside `lower` diagonals below and `upper` above the main one; negative: all of them."""
     x = as_operand(x)
+    axes_of("matrix_band_part", x, 2)
     rows, columns = reshape(arange(x.shape[-2]), shape=(-1, 1)), arange(x.shape[-1])
     keep = greater_equal(rows, 0)
     for limit, distance in ((lower, rows - columns), (upper, columns - rows)):

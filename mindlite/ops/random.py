@@ -272,7 +272,7 @@ def standard_normal(shape: Sequence[int], seed: int | None = None, *, dtype: DTy
     if made_of.kind != "f":
         raise DTypeError(f"standard_normal: makes floats, not {made_of.name}", hint="ops.randint draws integers")
     wide = dt.float64 if made_of is dt.float64 else dt.float32
-    other = seed if seed is None or isinstance(seed, Generator) else seed + 0x5DEECE66D
+    other = seed if seed is None or isinstance(seed, Generator) else as_size("standard_normal: seed", seed, None) + 0x5DEECE66D
     radius, angle = _uniform(shape, wide, seed), _uniform(shape, wide, other)
     made = sqrt(log(1 - radius) * -2) * cos(angle * (2 * math.pi))
     return stop_gradient(cast_to(made, made_of))

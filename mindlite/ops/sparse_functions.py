@@ -13,7 +13,7 @@ from ..common.errors import ArgumentError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from . import activation, arithmetic, elementary, logic
 from .arithmetic import abs
-from .axes import normal_axis
+from .axes import axes_of, normal_axis
 from .basic import reshape, transpose
 from .creation import full, zeros
 from .define import as_operand, cast_to, check_tensors, dtype_of
@@ -251,6 +251,8 @@ def coo2csr(row_indices: Tensor, height: int) -> Tensor:
     height : int, the number of rows
     out    : [height + 1] of the same dtype
     """
+    row_indices = as_operand(row_indices)
+    axes_of("coo2csr", row_indices, 1)
     columns = zeros((row_indices.shape[0], 1), dtype_of(row_indices))
     indices = concat((reshape(row_indices, shape=(-1, 1)), columns), 1)
     return COOTensor(indices, zeros((row_indices.shape[0],)), (height, 1)).to_csr().indptr
@@ -275,6 +277,8 @@ def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tens
     x_shape : int[axes]
     out    : (indices [axes, L] in row-major order, values [L], shape)
     """
+    x_indices, x_values, x_shape = (as_operand(x) for x in (x_indices, x_values, x_shape))
+    axes_of("coalesce", x_indices, 2)
     sizes = [x_shape[i] for i in range(x_indices.shape[0])]
     indices, values = summed(transpose(x_indices, perm=(1, 0)), x_values, sizes)
     return transpose(indices, perm=(1, 0)), values, x_shape

@@ -1,10 +1,14 @@
 """Arguments that an operator cannot use are refused in words, not ignored, cut or counted round; and what stood beside it."""
+import inspect
+
 import numpy as np
 import pytest
 
 import mindlite as ms
-from mindlite import Tensor, ops
-from mindlite.common.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, ValueRangeError
+from mindlite import Tensor, mint, ops
+from mindlite.common.errors import (ArgumentError, DTypeError, IndexRangeError, InternalError, MindliteError, ShapeError,
+                                    ValueRangeError)
+from mindlite.mindir.primitive import Primitive
 
 X = Tensor((np.arange(6, dtype=np.float32).reshape(2, 3) + 1) / 8)
 PICTURE = Tensor(np.arange(64, dtype=np.float32).reshape(1, 1, 8, 8))
@@ -155,3 +159,41 @@ def test_an_operand_without_the_axes_that_are_read_is_refused_in_words(call, err
 def test_the_inverse_of_erf_of_one_number_is_computed_in_graphs_too():
     for function in (ops.erfinv, ms.jit(lambda x: ops.erfinv(0.5) + 0 * x, fullgraph=True)):
         assert float(function(Tensor(0.5))) == pytest.approx(0.4769362762)
+
+
+def walked(room):
+    """{(name, arguments): a raw error} of the functions of a room for numbers and dtypes in place of tensors and settings.
+
+    frombuffer reads Python's buffers, and Python says what is none.
+    """
+    found = {}
+    for name in sorted(vars(room).get("__all__", dir(room))):
+        function = getattr(room, name, None)
+        if name.startswith("_") or name == "frombuffer" or not (inspect.isfunction(function) or isinstance(function, Primitive)):
+            continue
+        for given in ((2.5,), (3,), (True,), (2.5, 1), (3, 2.0), (2.0, 3.0, 1.0), (2.5, ms.float32)):
+            try:
+                inspect.signature(function).bind(*given)
+            except TypeError:
+                continue
+            try:
+                function(*given)
+            except MindliteError as error:
+                if isinstance(error, InternalError):
+                    found[name, given] = str(error)
+            except Exception as error:                       # whatever it is: it is no error in words
+                found[name, given] = repr(error)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("room", [ops, mint], ids=["ops", "mint"])
+def test_numbers_in_place_of_tensors_are_taken_or_refused_in_words(room):
+    assert walked(room) == {}
+
+
+def test_softmin_of_whole_numbers_does_not_wrap_around():
+    for dtype in (np.uint8, np.int8, np.bool_):
+        x = np.array([0, 1, 1], dtype)
+        want = np.exp(-x.astype("f"))
+        np.testing.assert_allclose(ops.softmin(Tensor(x)).asnumpy(), want / want.sum(), rtol=1e-6)
