@@ -10,9 +10,18 @@ from gpus import counted, runs_here, simulated_gpus
 import mindlite as ms
 from mindlite import Parameter, Tensor, nn, ops
 from mindlite.backend import layouts
+from mindlite.common.storage import elsewhere
+from mindlite.pynative import sharded
 
 pytestmark = [runs_here, pytest.mark.skipif(not layouts.available(), reason="this Python lays out its objects in another way")]
 X = np.linspace(-2, 2, 4000, dtype=np.float32).reshape(50, 80)
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_sharded(monkeypatch):
+    """As in a process of one rank, whatever ran before in this one."""
+    monkeypatch.setattr(sharded, "calls", {})
+    monkeypatch.setattr(elsewhere, "sharded", False)
 
 
 def python_calls(function, *args):
