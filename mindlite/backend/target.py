@@ -80,7 +80,6 @@ class Target(abc.ABC):
     literal_row: int = 32             # items of all axes of such a row: LLVM does not unroll more, nor makes vectors of it
     literal_calls: int = 8            # of a row with transcendental functions: each is some 20 operations
     regrows: int = 16                 # times that a value is larger than all it is made of, for its readers to make it anew
-    regrown_besides: frozenset = frozenset()       # names of operators of such values, besides those of `graph_kernel.recompute`
     regrown: tuple = (8, 8)           # operators that make such a value, and readers, at most
     recomputed: tuple = (0, 0)        # (bytes of a kernel's result from which on its readers may compute it again, 0: never;
     #                                   operations that make a byte of it, at most)

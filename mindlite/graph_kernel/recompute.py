@@ -4,8 +4,7 @@
     .. = where(%m, ..);  .. = cast(%m)                        ->    %m' = ..   for the second
 
 A mask, a range or a number repeated to a large tensor is made of little: reading it from memory takes longer than
-making it. So it is with a difference x - mean[C]: to read x is as much as to read the difference, and nothing is stored. On a GPU
-an exponential is cheap, too: of the weights of a loss, the logits are read again.
+making it. So it is with a difference x - mean[C]: to read x is as much as to read the difference, and nothing is stored.
 Shared by two clusters it would have to be stored, and it would tie them together (XLA duplicates such producers as
 well). Inside one cluster equal expressions are one, so nothing is computed twice there.
 """
@@ -45,8 +44,7 @@ def recompute_cheap(graph, target=None):
 def _cone(node, made_of, target):
     """(how many operators, {values that they read}) of a cheap node, or None for another."""
     traits, abstract = getattr(node.fn, "traits", ()), node.abstract
-    name = getattr(node.fn, "name", None)
-    cheap = "creation" in traits or "view" in traits or name in CHEAP or name in target.regrown_besides
+    cheap = "creation" in traits or "view" in traits or getattr(node.fn, "name", None) in CHEAP
     if not cheap or not isinstance(abstract, AbstractTensor):
         return None
     count, leaves = 1, set()

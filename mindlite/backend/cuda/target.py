@@ -55,7 +55,6 @@ class CUDA(Target):
     launched_alone: int = 1 << 16     # a block for each multiprocessor: it has registers and bandwidth for itself
     cut_parallel: bool = False        # a thread finds its element by one extent
 
-    regrown_besides: frozenset = frozenset()        # a multiprocessor waits for memory, not for these
     half_kernels: bool = True
     row_buffers: bool = False         # rows are kept in registers (`kept_rows`)
 
