@@ -54,6 +54,7 @@ class Seen:
     OperatorPlan; never: it has none and gets none"""
     __slots__ = ("signature", "calls", "seconds", "operation", "making", "plan", "never")
     operation: Any
+    plan: Any
 
     def __init__(self, signature):
         self.signature, self.calls, self.seconds, self.never = signature, 0, 0.0, False
