@@ -3,8 +3,8 @@
     %1 = pad_slice(%dq; start=0); %2 = pad_slice(%dk; start=64)
     %3 = add(%1, %2)                                               ->     %3 = concatenate(%dq, %dk; axis=1) + 0
 
-Each slice of x gives a gradient in zeros, and the sum of q, k and v = split(x) would read three tensors for each element of one. The
-zero is added as it was: -0 + 0 is 0.
+Each slice of x gives a gradient in zeros, and the sum of q, k and v = split(x) would read three tensors for each element of one.
+The zero is added as it was: -0 + 0 is 0.
 """
 import numpy as np
 
