@@ -109,8 +109,12 @@ def test_an_interrupt_during_a_collection_is_not_lost():
     """Ctrl-C in a complete collection, in seldom ones by themselves, and in collections while C code runs."""
     run(INTERRUPT + """
 kept = [[] for _ in range(1_000_000)]
-assert is_interrupted(gc.collect)
-assert gc.get_freeze_count() > 1_000_000                         # all the same
+for _ in range(50):                                              # on a busy machine the alarm may come before the collection
+    assert is_interrupted(gc.collect)
+    if gc.get_freeze_count() > 1_000_000:                        # all the same
+        break
+else:
+    raise AssertionError("no collection was complete")
 from mindlite.common import garbage
 garbage.EVERY = 0.0
 assert is_interrupted(garbage.collect_seldom)
