@@ -5,7 +5,7 @@
 import numpy as np
 
 from .. import ops
-from ..common.storage import DeviceArray, ShardedArray
+from ..common.storage import DeviceArray, ShardedArray, elsewhere
 from ..common.tensor import Tensor
 from .products import Rows
 
@@ -96,10 +96,13 @@ def by_arrays(live, seeds, wrt, last=False):
 
 def arrays_of(saved, douts):
     """The ndarrays of what an entry has saved, and cotangents; None where one is a number or lies elsewhere."""
-    try:
-        arrays = [value.host_array for value in saved]
-    except AttributeError:
-        return None
+    if elsewhere.used:
+        arrays = [elements_of(value) for value in saved]
+    else:
+        try:
+            arrays = [value.host_array for value in saved]
+        except AttributeError:                               # a number
+            return None
     arrays += douts
     for array in arrays:
         if type(array) is not np.ndarray:
