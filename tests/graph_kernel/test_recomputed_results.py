@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 import clusters as c                                                                                    # noqa: E402
 from clusters import Writer, evaluate_graph, tensor                                                     # noqa: E402
-from test_cluster import kernels, matmul, random_graph, run, same, write                                # noqa: E402
+from whole_graphs import kernels, matmul, random_graph, run, same, write                                # noqa: E402
 
 from mindlite.backend.target import current                                                             # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
