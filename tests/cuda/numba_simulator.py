@@ -4,8 +4,9 @@
 """
 import concurrent.futures
 import functools
-import multiprocessing
+import multiprocessing.connection
 import os
+import threading
 
 import numpy as np
 
@@ -29,12 +30,20 @@ def process():
     before = os.environ.get("NUMBA_ENABLE_CUDASIM")
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
     try:
-        pool = concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        pool = concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_the_parent)
         assert pool.submit(_simulates).result() is True
         return pool
     finally:
         os.environ.pop("NUMBA_ENABLE_CUDASIM")
         os.environ.update({} if before is None else {"NUMBA_ENABLE_CUDASIM": before})
+
+
+def _end_with_the_parent():
+    """A process of tests may end without a word to its executors."""
+    def wait():
+        multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+        os._exit(0)
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _simulates():
