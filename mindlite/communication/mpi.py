@@ -224,7 +224,7 @@ class MpiEngine(Engine):
         for mine, array in zip(window.mine, arrays):
             if array is not mine:
                 mine[...] = array
-        self._agreed(ranks, what, lambda way: None)
+        self._agreed(ranks, f"{what} in {window.place()}", lambda way: None)
         return window.met()
 
     def fold_parts(self, parts, reduction, ranks):

@@ -9,7 +9,8 @@ Nothing is copied: a rank's kernels read what the others have written, where it 
 who writes into one again has met the others in between, and each of them had left the run in which it read that half.
 
 A memory is lent to one run at a time, for as long as its Window lives; a run inside of a run has another one. All ranks of a
-group open, meet and end in the same order, so they have the same memories free at the same time.
+group open, meet and end in the same order, so they have the same memories free at the same time; where one holds a window longer,
+they see that when they meet.
 """
 from __future__ import annotations
 
@@ -31,10 +32,10 @@ LINES = 1 << 14                                  # a memory has a multiple of so
 
 
 class Memory:
-    """halves: uint8[2, ranks, bytes], the same memory in all ranks"""
+    """halves: uint8[2, ranks, bytes], the same memory in all ranks;   number: how many these ranks have made before"""
 
-    def __init__(self, halves: np.ndarray) -> None:
-        self.halves, self.turn = halves, 0
+    def __init__(self, halves: np.ndarray, number: int) -> None:
+        self.halves, self.number, self.turn = halves, number, 0
         self.lent: Callable[[], Window | None] = lambda: None
         self.known: dict[tuple, list[list[np.ndarray]]] = {}
 
@@ -64,6 +65,10 @@ class SharedWindow(Window):
         self.memory = memory
         self.theirs = [array for row in rows for array in row]
 
+    def place(self) -> str:
+        """Which memory it is, in the words of all ranks: they compare them when they meet."""
+        return f"memory {self.memory.number}, half {self.memory.turn}"
+
     def met(self) -> list[np.ndarray]:
         """All ranks have met: their arrays. The next window is the other half."""
         self.memory.turn = 1 - self.memory.turn
@@ -79,6 +84,7 @@ class Windows:
     def __init__(self, place: int, make: Callable[[int, Shapes, np.dtype], np.ndarray | None]) -> None:
         self.place, self.make = place, make
         self.memories: list[Memory] = []
+        self.made = itertools.count()
 
     def open(self, shapes: Shapes, dtype: np.dtype) -> SharedWindow | None:
         """A window for arrays of these shapes; None where ranks share no memory."""
@@ -89,7 +95,7 @@ class Windows:
             halves = self.make(-(-nbytes // LINES) * LINES, shapes, dtype)
             if halves is None:
                 return None
-            memory = Memory(halves)
+            memory = Memory(halves, next(self.made))
             if free:
                 self.memories.remove(free[0])                # too small, and nobody uses it
             self.memories.append(memory)

@@ -16,7 +16,6 @@ from mindlite.ops.collectives import all_gather, all_reduce, begin, finish
 from mindlite.parallel import Layout, zero
 
 overlap = importlib.import_module("mindlite.parallel.overlap")
-passes = importlib.import_module("mindlite.compile.passes")
 X = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
 WIDTH, LAYERS = 16, 4
 CHEAP = property(lambda self: (1e-9, 1e-13), lambda self, value: None)   # messages, so that plans split what is this small
@@ -26,20 +25,6 @@ CHEAP = property(lambda self: (1e-9, 1e-13), lambda self, value: None)   # messa
 def small_ones_travel_too(monkeypatch):
     monkeypatch.setattr(overlap, "LEAST", 256)
     monkeypatch.setattr(overlap, "BRIEF", 0)
-
-
-@pytest.fixture
-def graphs(monkeypatch):
-    """The graphs of kernels of rank 0."""
-    found, real = [], passes.cluster
-
-    def noted(graph, **settings):
-        made = real(graph, **settings)
-        if get_rank() == 0:
-            found.append(made)
-        return made
-    monkeypatch.setattr(passes, "cluster", noted)
-    return found
 
 
 def network():

@@ -18,23 +18,8 @@ from mindlite.ops.collectives import all_reduce, all_reduce_coalesced, open_wind
 from mindlite.parallel import Layout
 
 windows = importlib.import_module("mindlite.parallel.windows")
-passes = importlib.import_module("mindlite.compile.passes")
 X = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
 F32 = np.dtype(np.float32)
-
-
-@pytest.fixture
-def graphs(monkeypatch):
-    """The graphs of kernels of rank 0."""
-    found, real = [], passes.cluster
-
-    def noted(graph, **settings):
-        made = real(graph, **settings)
-        if get_rank() == 0:
-            found.append(made)
-        return made
-    monkeypatch.setattr(passes, "cluster", noted)
-    return found
 
 
 @pytest.fixture
@@ -243,3 +228,24 @@ def test_processes_write_gradients_where_all_read_them(tmp_path):
     exec(compile(PROGRAM, str(program), "exec"), space)
     _, weights = SimWorld(1).run(space["train"])[0]
     assert math.isclose(first[1], weights, rel_tol=1e-5)
+
+
+def test_a_rank_that_holds_a_window_longer_is_told(tmp_path):
+    """It would read another memory than the others write: an error on all ranks, no other numbers."""
+    launch.needs_mpi()
+    program = tmp_path / "program.py"
+    program.write_text('''
+import numpy as np
+from mindlite.communication import get_rank, init
+from mindlite.common.ranks import engine
+init()
+here, group, x = engine(), (0, 1), np.ones((64, 512), np.float32)
+larger, window = [here.open_window(((rows, 512),), x.dtype, group) for rows in (512, 64)]         # two memories
+here.read_window(larger, [np.ones((512, 512), np.float32)], group)
+here.read_window(window, [x], group)
+kept = window if get_rank() == 0 else None
+del larger, window
+here.read_window(here.open_window((x.shape,), x.dtype, group), [x], group)
+''')
+    status, _, err = launch.mpirun(2, program)
+    assert status != 0 and "do not do the same" in err and "in memory 0, half" in err and "in memory 1, half" in err, err

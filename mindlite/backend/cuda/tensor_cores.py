@@ -23,8 +23,6 @@ from ...common.lazy import LazyModule
 from .. import narrow_floats
 
 ir, words = LazyModule("llvmlite.ir"), LazyModule("mindlite.backend.words")
-NAMES = frozenset(("mma_bf16", "mma_f16", "tile", "tile_turned", "copy16", "copy4", "copies_asked", "copies_but_one",
-                   "copies_all", "pack_bf16", "pack_f16", "exp2", "log2"))
 MATHEMATICS = ("exp2f", "log2f")                             # functions of the C library that the simulator asks for
 
 
@@ -55,6 +53,7 @@ _ASSEMBLER = {
     "pack_f16": ("cvt.rn.f16x2.f32 $0, $2, $1;", "=r,f,f", False),
     "exp2": ("ex2.approx.ftz.f32 $0, $1;", "=f,f", False),
     "log2": ("lg2.approx.f32 $0, $1;", "=f,f", False)}
+NAMES = frozenset(_ASSEMBLER)
 _AT_SHARED = ("tile", "tile_turned", "copy16", "copy4")      # to the assembler, an address there has 32 bits
 
 
