@@ -154,7 +154,7 @@ class _Scheduler:
         shared = [same[0] for same in itertools.takewhile(lambda same: len(set(same)) == 1, zip(*(o.loops for o in outputs)))]
         blocks, rows = ([self.nest.actual(self.nest.extents[v]) for v in loops] for loops in
                         (shared, max((o.loops[:-1] for o in outputs), key=len)))
-        if all(isinstance(size, int) for size in (*blocks, *rows)) and math.prod(blocks) < target.long_sums[0][0] and \
+        if all(isinstance(size, int) for size in (*blocks, *rows)) and 0 < math.prod(blocks) < target.long_sums[0][0] and \
                 math.prod(rows) > SOME * math.prod(blocks):
             raise CannotFuse("few blocks would do the rows of many")
 

@@ -17,6 +17,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, planned, vmap_rule
 from .activation import softmax
+from .axes import as_flag, as_number
 from .basic import batched, cast, reduce_sum, reshape
 from .define import as_operand, cast_to, composite, dtype_of, promote_operands
 from .elementary import exp
@@ -148,13 +149,16 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
         raise ShapeError("scaled_dot_product_attention: query, key and value have two or more axes")
     if attn_mask is not None and is_causal:
         raise ArgumentError("scaled_dot_product_attention: is_causal goes without attn_mask")
-    if scale is None:
+    is_causal = as_flag("scaled_dot_product_attention", "is_causal", is_causal)
+    if scale is not None:
+        scale = as_number("scaled_dot_product_attention", "scale", scale)
+    else:
         if not isinstance(q.shape[-1], int):
             raise ArgumentError(f"scaled_dot_product_attention: the width {q.shape[-1]} is known at run time only",
                                 hint="give scale")
         scale = 1 / math.sqrt(max(q.shape[-1], 1))
     if attn_mask is None and dropout_p == 0 and _is_one_operator(q, k, v, scale):
-        return attention(q, k, v, scale=float(scale), is_causal=bool(is_causal))[0]
+        return attention(q, k, v, scale=float(scale), is_causal=is_causal)[0]
     scores = batch_matmul(q * scale, k, transpose_b=True)
     if is_causal:
         rows, columns = scores.shape[-2:]

@@ -146,6 +146,19 @@ def test_one_kernel_serves_all_lengths():
             assert counts.get("ModuleLoadData", 0) == (length == 70)
 
 
+@pytest.mark.parametrize("rows, keys, heads", [(0, 3, 2), (3, 0, 2), (3, 2, 0), (0, 0, 0)])
+def test_nothing_attends_to_nothing(rows, keys, heads):
+    """Without queries or heads there is nothing, without keys zeros; gradients have the operands' shapes."""
+    def f(q, k, v):
+        return ops.scaled_dot_product_attention(q, k, v).astype(ms.float32).sum()
+    with simulated_gpus():
+        q, k, v = (Tensor(np.ones((heads, n, 16), np.float16)).to("GPU") for n in (rows, keys, keys))
+        for run in (ms.value_and_grad(f, (0, 1, 2)), ms.jit(ms.value_and_grad(f, (0, 1, 2)), fullgraph=True)):
+            value, gradients = run(q, k, v)
+            assert float(value) == 0 and all(not g.asnumpy().any() for g in gradients)
+            assert [g.shape for g in gradients] == [q.shape, k.shape, v.shape]
+
+
 def test_what_is_no_operator_is_written_in_products():
     """A mask, dropout, other widths: the same values by the long way."""
     rng = np.random.default_rng(5)
