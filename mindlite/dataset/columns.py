@@ -10,6 +10,7 @@ from ..common.location import Location
 from ..common.tensor import Tensor
 
 LARGE = 1 << 15                          # bytes of an array that is worth a place of its own in a batch
+PLACED: Any = object()                   # stands for a value that is in its place in the batch already
 
 
 class ColumnError(MindliteError, RuntimeError):
@@ -102,21 +103,26 @@ def stacked(rows: list[list], names: Sequence[str]) -> list:
     return found
 
 
-def stacked_as_they_come(rows: Iterable[list], count: int, names: Sequence[str], empty: Callable = np.empty) -> list:
+def stacked_as_they_come(rows: Iterable[list], count: int, names: Sequence[str], empty: Callable = np.empty,
+                         places: list[np.ndarray | None] | None = None) -> list:
     """`stacked` of `count` rows that are computed one after the other.
 
     Large arrays are written to their places at once: what a row was computed in serves the next row, where memory for all of
     them would be asked of the system anew for each batch. empty : what makes the array of a batch, like np.empty
+    places : gets the arrays of the batch after the first row, None for a column that has none; a value that is in its place
+             already comes as PLACED
     """
     held: list[list] = []
-    places: list[np.ndarray | None] = []
+    places = [] if places is None else places
     for k, computed in enumerate(rows):
         row = list(computed)
         if not held:
-            places = [empty((count, *value.shape), value.dtype) if isinstance(value, np.ndarray) and value.nbytes >= LARGE
+            places += [empty((count, *value.shape), value.dtype) if isinstance(value, np.ndarray) and value.nbytes >= LARGE
                       and value.dtype.kind in "biufc" else None for value in row]
         for column, place in enumerate(places):
-            if place is not None:
+            if place is not None and row[column] is PLACED:
+                row[column] = 0
+            elif place is not None:
                 value = row[column]
                 if not isinstance(value, np.ndarray) or value.shape != place.shape[1:] or value.dtype != place.dtype:
                     whole = [[value if there is None else there[j] for value, there in zip(values, places)]

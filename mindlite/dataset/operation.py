@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 from PIL import Image
@@ -25,7 +25,7 @@ TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
 INT_MAX, FLOAT_MAX = 2 ** 31 - 1, 16777216       # MindSpore's bounds
 
 
-JOINED: dict[tuple[type, type], Callable] = {}   # {(class, class of the next): what makes one function of the two}
+JOINED: dict[tuple[type, ...], Callable] = {}    # {classes of operations in turn: what makes one function of them, or None}
 STACKED: dict[tuple[type, ...], Callable] = {}   # {(class,) or (class, class of the next): what does it of many rows at once}
 CROPS: set[type] = set()                         # those of them that make arrays of one size of arrays of several
 
@@ -75,12 +75,23 @@ class Operation:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
 
-def joins(first: type, second: type) -> Callable:
-    """A decorator: the function makes, of an operation and the one after it, one function with the same results."""
+def joins(*kinds: type) -> Callable:
+    """A decorator: the function makes, of operations in turn, one function with the same results; None where it cannot.
+
+    Where that function has an attribute `writes`, it takes `out`, where the result may be.
+    """
     def register(make: Callable) -> Callable:
-        JOINED[first, second] = make
+        JOINED[kinds] = make
         return make
     return register
+
+
+def in_turn(operations: Sequence[Callable], values: tuple) -> tuple:
+    """What operations one after the other make of columns."""
+    for one in operations:
+        result = one(*values)
+        values = result if isinstance(result, tuple) else (result,)
+    return values
 
 
 def stacks(*kinds: type, crops: bool = False) -> Callable:
@@ -139,11 +150,18 @@ def stacked_rules(operations: list[Callable], first: int) -> list[tuple[int, Cal
 def joined(operations: list[Callable]) -> list[tuple[int, Callable]]:
     """What is called for a list of operations, in order: (number of the operation, function)."""
     steps: list[tuple[int, Callable]] = []
+    longest = max(map(len, JOINED), default=1)
     k = 0
     while k < len(operations):
-        make = JOINED.get((type(operations[k]), type(operations[k + 1]))) if k + 1 < len(operations) else None
-        steps.append((k, make(operations[k], operations[k + 1]) if make else operations[k]))
-        k += 2 if make else 1
+        for count in range(min(longest, len(operations) - k), 1, -1):
+            make = JOINED.get(tuple(map(type, operations[k:k + count])))
+            made = make(*operations[k:k + count]) if make else None
+            if made is not None:
+                break
+        else:
+            count, made = 1, operations[k]
+        steps.append((k, made))
+        k += count
     return steps
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from ..common.errors import ArgumentError, MindliteError, ValueRangeError
 from . import config, draws
 from .callbacks import CallbackCalls, check_callbacks
-from .columns import ColumnError, as_row, check_names, names_list, stacked
+from .columns import PLACED, ColumnError, as_row, check_names, names_list, stacked, stacked_as_they_come
 from .dataset import Dataset, all_rows
-from .operation import CROPS, built_in, joined, stacked_from, stacked_rules
+from .operation import CROPS, built_in, in_turn, joined, stacked_from, stacked_rules
 from .pipeline import PipelineError, Row, Run, name_of
 
 TOGETHER = 1 << 16                       # bytes of rows that are computed in one array: they stay in the processor's cache
@@ -45,6 +45,7 @@ class MapDataset(Dataset):
         self.callbacks = check_callbacks(callbacks)
         self.steps = joined(self.operations)
         self.tail = stacked_from(self.operations)            # from there on many rows are computed in one array
+        self.writes = hasattr(self.steps[-1][1], "writes") if self.steps else False
         self.head_steps = joined(self.operations[:self.tail])
         self.rules = stacked_rules(self.operations, self.tail)
         self.users = [not getattr(operation, "builtin", False) for operation in self.operations]
@@ -124,8 +125,8 @@ class MapDataset(Dataset):
         values = self._applied(run, payload, [row[position] for position in positions], self.steps)
         return self._placed(run, payload, row, values)
 
-    def _applied(self, run: Run, payload: Any, values: list | tuple, steps: list) -> list | tuple:
-        """What the operations of `steps` make of the values of the inputs."""
+    def _applied(self, run: Run, payload: Any, values: list | tuple, steps: list, **last: Any) -> list | tuple:
+        """What the operations of `steps` make of the values of the inputs. last : arguments of the last step"""
         epoch, index, below = payload
         run.draw_for(self, epoch, index)
         hooks = config.settings.debug_hooks if config.settings.debug_mode else []
@@ -135,7 +136,7 @@ class MapDataset(Dataset):
             try:
                 if run.seeded and self.users[k]:
                     draws.lend_to_python()
-                result = operation(*values)
+                result = operation(*values, **(last if operation is steps[-1][1] else {}))
                 values = result if isinstance(result, tuple) else (result,)
             except Exception as error:                       # the user's function or the user's data
                 raise run.failed(error, self, index, self._failing(k, operation, values), below) from error
@@ -144,14 +145,15 @@ class MapDataset(Dataset):
         return values
 
     def _failing(self, k: int, step: Callable, values: list | tuple) -> int:
-        """Which operation has raised: of two that are joined each is tried by itself."""
+        """Which operation has raised: of several that are joined each is tried by itself."""
         if step is self.operations[k]:
             return k
-        try:
-            self.operations[k](*values)
-        except Exception:                                    # what it raises has been raised already
-            return k
-        return k + 1
+        for number in range(k, len(self.operations)):
+            try:
+                values = in_turn(self.operations[number:number + 1], tuple(values))
+            except Exception:                                # what it raises has been raised already
+                return number
+        return k
 
     def _placed(self, run: Run, payload: Any, row: Row, values: list | tuple) -> Row:
         """The row with the outputs in it."""
@@ -174,11 +176,27 @@ class MapDataset(Dataset):
     def gather(self, run: Run, payloads: list, empty: Callable, columns: Sequence[int] | None = None) -> Row:
         """As far as operations take many rows in one array, they do; each of the others takes a row."""
         positions, outputs, _, _ = self._planned()
-        if not self.rules or columns is not None or len(positions) != 1 or len(outputs) != 1 or config.settings.debug_mode or \
-                config.error_mode() != config.ErrorSamplesMode.RETURN:
+        if not (self.rules or self.writes) or columns is not None or len(positions) != 1 or len(outputs) != 1 or \
+                config.settings.debug_mode or config.error_mode() != config.ErrorSamplesMode.RETURN:
             return super().gather(run, payloads, empty, columns)
+        if self.writes:
+            places: list = []
+            return stacked_as_they_come(self._written(run, payloads, positions[0], places), len(payloads), self.names(), empty,
+                                        places)
         found = self._of_stack(run, payloads, positions[0], empty)
         return self._of_rows(run, payloads, positions[0], empty) if found is None else found
+
+    def _written(self, run: Run, payloads: list, position: int, places: list) -> Iterator[Row]:
+        """The rows, whose output the last step writes to its place in the batch."""
+        for k, payload in enumerate(payloads):
+            row = run.value(payload[2])
+            place = places[position] if places else None
+            out = None if place is None else place[k]
+            values = self._applied(run, payload, [row[position]], self.steps, out=out)
+            row = self._placed(run, payload, row, values)
+            if values[0] is out:
+                row[position] = PLACED
+            yield row
 
     def _of_stack(self, run: Run, payloads: list, position: int, empty: Callable) -> Row | None:
         """The rows where those below come in one array already; None elsewhere, and where a rule does not take them."""

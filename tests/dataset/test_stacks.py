@@ -4,8 +4,9 @@ import pytest
 
 import mindlite as ms
 import mindlite.dataset as ds
-from mindlite.dataset import text, transforms, vision
-from mindlite.dataset.operation import STACKED
+from mindlite.dataset import draws, text, transforms, vision
+from mindlite.dataset.operation import STACKED, in_turn, joined
+from mindlite.dataset.vision import kernels
 
 NUMBERS = np.random.default_rng(15)
 CASES = [
@@ -134,6 +135,68 @@ def test_an_error_names_the_row_and_the_operation(workers):
     rows = ds.GeneratorDataset([(value,) for value in source], ["x"], shuffle=False, num_parallel_workers=workers)
     rows = rows.map([vision.RandomCrop(5), vision.Normalize([1.0, 2, 3], [1.0, 2, 3]), vision.HWC2CHW()], "x").batch(7)
     with pytest.raises(RuntimeError, match=r"Normalize(?s:.*)row 6 of map, operation Normalize"):
+        list(rows.create_tuple_iterator(num_epochs=1, output_numpy=True))
+
+
+RESIZES = {"part of a file": [vision.RandomCropDecodeResize((33, 40))],
+           "file, part": [vision.Decode(), vision.RandomResizedCrop(19)],
+           "file": [vision.Decode(), vision.Resize((33, 40))], "file, shorter side": [vision.Decode(), vision.Resize(20)],
+           "part": [vision.RandomResizedCrop((33, 40))], "array": [vision.Resize((33, 40))], "shorter side": [vision.Resize(20)]}
+LASTS = {"three": vision.Normalize([120.0, 100, 80], [60.0, 50, 40]), "one": vision.Normalize([120.0], [0.1])}
+SIZES = ((9, 7), (33, 40), (66, 80), (1, 50), (50, 1), (70, 30), (20, 25))
+
+
+@pytest.mark.parametrize("flips", [[], [vision.RandomHorizontalFlip()]], ids=["", "flip"])
+@pytest.mark.parametrize("last", LASTS)
+@pytest.mark.parametrize("resize", RESIZES)
+def test_a_chain_has_the_bits_and_the_draws_of_its_operations_and_writes_to_a_batch(resize, last, flips):
+    numbers = np.random.default_rng(15)
+    operations = [*RESIZES[resize], *flips, LASTS[last], vision.HWC2CHW()]
+    images = [numbers.integers(0, 256, (*size, 3), np.uint8) for size in SIZES for _ in range(2)]
+    if "file" in resize:
+        images = [vision.encode_jpeg(image) for image in images] + [vision.encode_png(image) for image in images]
+    elif last == "one":
+        images += [images[0][..., :1].copy(), images[0].astype(np.float32)]
+    ((_, chain),) = joined(operations)
+    for k, image in enumerate(images):
+        draws.begin(1, 2, 3, k)
+        (wanted,) = in_turn(operations, (image,))
+        draws.begin(1, 2, 3, k)
+        out = np.full_like(wanted, np.nan)
+        found = chain(image, out=out)
+        assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+        assert found is out or wanted.shape[0] != 3 or image.dtype != np.uint8 or wanted.size < 3 * 400
+    draws.end()
+    source = [(image, k) for k, image in enumerate(images) if image.dtype == np.uint8 and image.shape[-1] != 1]
+    rows = ds.GeneratorDataset(source, ["x", "y"], shuffle=True).map(operations, "x")
+    found = outcome(rows.batch(len(source)))
+    if "side" in resize:
+        assert "Cannot batch tensors with different shapes" in found
+    else:
+        assert np.array_equal(found[0][0], np.stack([row[0] for row in outcome(rows)]))
+
+
+@pytest.mark.parametrize("operations", [
+    [vision.Resize(9, vision.Inter.CUBIC), LASTS["one"], vision.HWC2CHW()],
+    [vision.Resize(9), vision.Normalize([1.0], [2.0], is_hwc=False), vision.HWC2CHW()],
+    [vision.Resize(9), vision.Normalize([1.0, 2.0], [2.0, 3.0]), vision.HWC2CHW()]])
+def test_other_operations_are_no_chain(operations):
+    assert not any(hasattr(step, "writes") for _, step in joined(operations))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ["Decode", "HWC2CHW"])
+def test_an_error_in_a_chain_names_the_row_and_the_operation(workers, name, monkeypatch):
+    operations = [vision.Decode(), vision.Resize((5, 5)), vision.Normalize([1.0], [2.0]), vision.HWC2CHW()]
+    if name == "HWC2CHW":
+        def fails(image):
+            raise ValueError("no")
+        monkeypatch.setattr(vision.HWC2CHW, "function", staticmethod(fails))
+        monkeypatch.setattr(kernels, "sampled", lambda *data: fails(data))
+    good = vision.encode_png(np.zeros((4, 9, 3), np.uint8))
+    source = [(good,)] if name == "HWC2CHW" else [(good,), (good,), (np.zeros(9, np.uint8),)]
+    rows = ds.GeneratorDataset(source, ["x"], shuffle=False, num_parallel_workers=workers).map(operations, "x").batch(3)
+    with pytest.raises(RuntimeError, match=rf"{name}(?s:.*)row {len(source) - 1} of map, operation {name}"):
         list(rows.create_tuple_iterator(num_epochs=1, output_numpy=True))
 
 

@@ -3,16 +3,14 @@
 NumPy makes a temporary array of 32 bits for each step of such a formula; a loop holds a pixel. Channels, 1 or 3, lie together;
 rows may lie apart, as those of a part of an image do.
 """
-import functools
-
 from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype, float32, int16, int32, int64, uint8
 from ..target import current
-from . import image_filters
-from .native import F32, F64, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_writer
+from . import image_filters, sampled
+from .native import F32, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_writer
+from .sampled import SHIFT, neighbours, truncated, widened
 
-BITS, SHIFT = 2048, 4                    # OpenCV's weights of bytes are in 1/2048; bits that are dropped after the columns
 LANES = 4
 BLOCK = 16                               # bytes of a vector
 
@@ -22,6 +20,9 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
 
     kind : "linear"      args [image, bytes of a row, its height, width, out uint8, its height, width,
                                work int32[4 width + width channels + 4]], [begin, end) is [0, 1)
+           "sampled"     args [image, bytes of a row, its height, width, out float32 [channels, height, width], its height, width,
+                               float32[mean.., std..], work int32[4 width], int16[16 width + 64]], [begin, end) is [0, 1);
+                               facts: left and right are exchanged
            "normalised"  args [image, bytes of a row, height, width, out float32, float32[mean.., std..]], [begin, end): rows;
                                facts: channels are the first axis of out, left and right are exchanged
            "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows
@@ -51,23 +52,6 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
 
 # ------------------------------------------------------------------- another size
 
-def _neighbours(f, position, have, want):
-    """(first neighbour, weight of the first, weight of the second) in 1/BITS, of the pixel at `position`, an I64."""
-    double = functools.partial(f.convert, kind=F64)
-    middle = (double(position) + 0.5) * (double(have) / double(want)) - 0.5
-    point = Value(f, f.builder.fptrunc(middle.ir, F32))
-    whole = f.call(f.module.external("llvm.floor.f32", F32, [F32]), point)
-    part, base = point - whole, Value(f, f.builder.fptosi(whole.ir, I64))
-    inside = (base >= 0) & (base < have - 1)
-    part = f.select(inside, part, f.number(F32, 0.0))
-    base = f.minimum(f.maximum(base, 0), have - 1)
-
-    def rounded(weight):
-        nearest = f.call(f.module.external("llvm.rint.f32", F32, [F32]), weight * float(BITS))
-        return Value(f, f.builder.fptosi(nearest.ir, I32))
-    return base, rounded(1.0 - part), rounded(part)
-
-
 @kernel_writer(lambda channels: f"linear_bytes_{channels}")
 def write_linear_bytes(f, channels):
     """OpenCV's linear interpolation of bytes: columns first, then rows, rounded to 1/4 and to 1.
@@ -83,7 +67,7 @@ def write_linear_bytes(f, channels):
     rows = [mixed_rows, mixed_rows.at(width * channels + LANES)]        # two rows with the columns mixed
     safe = f.variable(I64, 0)                                           # columns that are mixed in lanes
     with f.loop(0, width) as x:
-        base, left[x], right[x] = _neighbours(f, x, wide, width)
+        base, left[x], right[x] = neighbours(f, x, wide, width)
         first[x] = f.convert(base * channels, I32)
         second[x] = f.convert(f.minimum(base + 1, wide - 1) * channels, I32)
         if channels == 3:
@@ -99,13 +83,13 @@ def write_linear_bytes(f, channels):
                 narrow = f.builder.trunc((mixed >> _splat(f, SHIFT)).ir, ir.VectorType(I16, LANES))
                 f.builder.store(narrow, f.builder.inttoptr(target.at(x * channels).address.ir, PTR), align=2)
             with f.loop(safe.get(), width) as x:
-                a, b, here, there = left[x], right[x], _wide(f, first[x]), _wide(f, second[x])
+                a, b, here, there = left[x], right[x], widened(f, first[x]), widened(f, second[x])
                 for channel in range(channels):
                     mixed = f.convert(line[here + channel], I32) * a + f.convert(line[there + channel], I32) * b
                     target[x * channels + channel] = Value(f, f.builder.trunc((mixed >> SHIFT).ir, I16))
 
     with f.loop(0, height) as y:
-        base, upper, lower = _neighbours(f, y, tall, height)
+        base, upper, lower = neighbours(f, y, tall, height)
         below = f.minimum(base + 1, tall - 1)
         even = (base & 1).equals(0)
         for number in (base, below):
@@ -119,16 +103,8 @@ def write_linear_bytes(f, channels):
                   (f.select(even, upper, lower), f.select(even, lower, upper))]
         line = out.at(y * width * channels)
         with f.loop(0, width * channels) as i:
-            high = [_trunc(f, (Value(f, f.builder.sext(row[i].ir, I32)) * share) >> 16, I16) for row, share in zip(rows, shares)]
-            line[i] = _trunc(f, (high[0] + high[1] + 2) >> 2, I8)
-
-
-def _trunc(f, value, kind):
-    return Value(f, f.builder.trunc(value.ir, kind))
-
-
-def _wide(f, value):
-    return Value(f, f.builder.sext(value.ir, I64))
+            high = [truncated(f, (widened(f, row[i], I32) * share) >> 16, I16) for row, share in zip(rows, shares)]
+            line[i] = truncated(f, (high[0] + high[1] + 2) >> 2, I8)
 
 
 def _splat(f, number):
@@ -137,7 +113,7 @@ def _splat(f, number):
 
 def _lanes(f, line, offset, weight):
     """Four bytes of a row by a weight, as 32 bits each."""
-    pointer = f.builder.inttoptr(line.at(_wide(f, offset)).address.ir, PTR)
+    pointer = f.builder.inttoptr(line.at(widened(f, offset)).address.ir, PTR)
     kind, one = ir.VectorType(I32, LANES), ir.VectorType(I32, 1)
     none = ir.Constant(one, ir.Undefined)
     alone = f.builder.insert_element(none, weight.ir, ir.Constant(I32, 0))
@@ -203,4 +179,4 @@ def write_nearest(f, size):
 
 
 KINDS = {"nearest": write_nearest, "linear": write_linear_bytes, "normalised": write_normalised, "mirrored": write_mirrored,
-         **image_filters.KINDS}
+         **image_filters.KINDS, **sampled.KINDS}

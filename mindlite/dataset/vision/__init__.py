@@ -3,10 +3,10 @@
     formats.py    bytes, files, PIL images, arrays;  geometry.py  where pixels stand;  colour.py  what they are
     augment.py    policies of random operations;  boxes.py  bounding boxes;  mixing.py  mixes of a batch
     smoothing.py  GaussianBlur;  resizing.py  interpolation;  kinds.py  the enumerations
-    kernels.py    loops over pixels;  stacks.py  what is done with many rows at once
+    kernels.py    loops over pixels;  stacks.py  what is done with many rows at once;  chains.py  what several do at once
 """
 from ..transforms import not_random
-from . import stacks                     # noqa: F401  its rules enter the table
+from . import chains, stacks             # noqa: F401  their rules enter the tables
 from .augment import AutoAugment, RandAugment, RandomSelectSubpolicy, TrivialAugmentWide, UniformAugment
 from .boxes import (BoundingBoxAugment, RandomCropWithBBox, RandomHorizontalFlipWithBBox, RandomResizedCropWithBBox,
                     RandomResizeWithBBox, RandomVerticalFlipWithBBox, ResizeWithBBox)

@@ -58,14 +58,29 @@ def linear_bytes(image: np.ndarray, height: int, width: int) -> np.ndarray:
     return out
 
 
+def sampled(image: np.ndarray, height: int, width: int, mirror: bool, mean: Any, std: Any, out: np.ndarray | None) -> np.ndarray:
+    """`linear_bytes`, `mirrored` or not, and `normalised` in planes, at once. image : see `byte_image`, three channels
+
+    out : where to write it if it fits, one block of memory
+    """
+    if out is None or out.shape != (3, height, width) or out.dtype != np.float32:
+        out = np.empty((3, height, width), np.float32)
+    work, shares = np.empty(12 * width + 64, np.int32), np.empty((2, 3), np.float32)
+    shares[0], shares[1] = mean, std
+    _run(_function("sampled", 3, mirror), 1, _address(image), image.strides[0], *image.shape[:2], _address(out), height, width,
+         _address(shares), _address(work))
+    return out
+
+
 def normalised(image: np.ndarray, mean: Any, std: Any, planes: bool, out: np.ndarray | None = None) -> np.ndarray:
     """(x - mean) / std by channel, in float32. image : see `byte_image`, either way;  planes : channels first in the result
 
-    out : where to write it, one block of memory
+    out : where to write it if it fits, one block of memory
     """
     height, width, channels = image.shape
-    if out is None:
-        out = np.empty((channels, height, width) if planes else image.shape, np.float32)
+    shape = (channels, height, width) if planes else image.shape
+    if out is None or out.shape != shape or out.dtype != np.float32:
+        out = np.empty(shape, np.float32)
     shares = np.empty((2, channels), np.float32)
     shares[0], shares[1] = mean, std
     backwards = image.strides[1] < 0

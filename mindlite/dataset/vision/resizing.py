@@ -20,6 +20,11 @@ kernels = LazyModule("mindlite.dataset.vision.kernels")
 _BITS = 2048                             # OpenCV's weights for bytes are whole numbers of this
 
 
+def is_linear(image: np.ndarray, height: int, width: int) -> bool:
+    """True if `resize_array` by LINEAR mixes neighbours: it copies an image of that size, and halves one by the mean of four."""
+    return image.shape[:2] not in ((height, width), (2 * height, 2 * width))
+
+
 def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.ndarray:
     """The image, (h, w) or (h, w, c), in another size."""
     colours = image.ndim == 3 and image.shape[2] == 3
@@ -33,8 +38,8 @@ def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.n
         if kernels.byte_image(image) or kernels.float_image(image):
             return kernels.nearest(image, rows, columns)
         return image.take(rows, 0).take(columns, 1)
-    if how == Inter.LINEAR and image.shape[0] == 2 * height and image.shape[1] == 2 * width:
-        how = Inter.AREA                 # OpenCV: halving by LINEAR is the mean of four
+    if how == Inter.LINEAR and not is_linear(image, height, width):
+        how = Inter.AREA                 # OpenCV's
     if how == Inter.LINEAR and kernels.byte_image(image):
         return kernels.linear_bytes(image, height, width)
     vertical, horizontal = _weights(image.shape[0], height, how), _weights(image.shape[1], width, how)
