@@ -25,8 +25,8 @@ LONG = 16                        # atoms: the text of an atom with more of them 
 TOO_LONG = 400                   # atoms: one with more of them is shown by its digest
 
 
-class UnknownSizeError(TypeError):
-    """A Dim was used as an int or a truth value."""
+class UnknownValueError(TypeError):
+    """A Dim or a node of a graph was used as a number or a truth value, which is known at run time only."""
 
 
 class Symbol:
@@ -273,10 +273,10 @@ class Dim:
         text = "".join((" - " if c < 0 else " + ") + show(m, c) for m, c in parts)
         return ("-" + text[3:]) if text.startswith(" - ") else text[3:]
 
-    def __bool__(self) -> None:
-        raise UnknownSizeError(f"the size {self} is known at run time only")
+    def __bool__(self, *_: Any) -> Any:
+        raise UnknownValueError(f"the size {self} is known at run time only")
 
-    __int__ = __index__ = __bool__
+    __int__ = __index__ = __float__ = __complex__ = __abs__ = __round__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__
 
 
 Size = Any                                       # int or Dim: rules reckon with either as with a number

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..common.dim import Dim
+from ..common.dim import Dim, UnknownValueError
 from ..common.errors import MindliteError, Passed, Refusal, Signal, is_deep
 from ..mindir.abstract import AbstractScalar
 from ..mindir.graph import AnfNode
@@ -55,6 +55,8 @@ def by_operators(ev: Evaluating, fn: Value, *args: Value, **kwargs: Any) -> Valu
         raise judged(ev, passed.error, (args, kwargs)) from passed.error
     except (MindliteError, Signal):
         raise
+    except UnknownValueError as error:
+        raise Refusal(f"{getattr(fn, '__name__', 'an operator')}: {error}") from error
     except Exception as error:
         if is_deep(error) or not of_operators(error):
             raise

@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from ..common.dim import Shape, Size
+from ..common.dim import Shape, Size, UnknownValueError
 from ..common.dtype import DType
 from ..common.location import NOWHERE, Location, Origin
 from .abstract import Abstract, AbstractTuple
@@ -57,8 +57,10 @@ class AnfNode:
         """The number of elements, an int or a Dim."""
         return self.abstract.size
 
-    def __bool__(self) -> None:
-        raise TypeError("the value of a graph node is known at run time only")
+    def __bool__(self, *_: Any, **__: Any) -> Any:
+        raise UnknownValueError("a value that is known at run time only decides what is computed")
+
+    __int__ = __index__ = __float__ = __complex__ = __array__ = __bool__
 
 
 class Parameter(AnfNode):

@@ -9,8 +9,10 @@ import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
+from ..common.dim import Dim
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Tensor
+from ..mindir.graph import AnfNode
 from ..ops.axes import new_shape
 
 pi, e, euler_gamma, inf, nan, newaxis = math.pi, math.e, float(np.euler_gamma), math.inf, math.nan, None
@@ -128,6 +130,9 @@ def arange(start, stop=None, step=None, dtype=None):
     first, last = (0, start) if stop is None else (start, stop)
     step = 1 if step is None else step
     numbers = [v.item() if isinstance(v, Tensor) else v for v in (first, last, step)]
+    if any(isinstance(v, (AnfNode, Dim)) for v in numbers):
+        made = ops.arange(*numbers)
+        return cast(made, dt.int32 if dtype is None and made.dtype is dt.int64 else dtype)
     kind = dt.float32 if any(isinstance(v, float) for v in numbers) else dt.int32
     return Tensor(np.arange(*numbers), dtype=element_type(kind if dtype is None else dtype))
 

@@ -9,7 +9,7 @@ from ..common.dim import dim_max, dim_min
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.constraints import require
-from ..ops.axes import normal_axis
+from ..ops.axes import as_size, normal_axis
 from ..ops.indexing import widened
 from .arrays import is_array, tensor
 from .reductions import sum
@@ -119,7 +119,7 @@ atleast_1d, atleast_2d, atleast_3d = map(_at_least, (ops.atleast_1d, ops.atleast
 
 
 def _parts(x, places, axis):
-    ends = [0, *places, x.shape[axis]]
+    ends = [0, *(as_size("split", place, None) for place in places), x.shape[axis]]
     return tuple([x[tuple([slice(a, dim_max(a, b)) if i == axis else slice(None) for i in range(x.ndim)])]
                   for a, b in zip(ends, ends[1:])])
 

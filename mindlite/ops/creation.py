@@ -17,10 +17,10 @@ from ..common.dtype import DTypeLike
 from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor
-from ..mindir.constraints import require
+from ..mindir.constraints import Constraint, require
 from ..mindir.control import tape_new
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, current_interpreter, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import as_expr, cast as cast_scalar
 from .axes import as_size, new_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
@@ -196,8 +196,19 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike |
 
 def _count_of_range(start, end, step):
     """ceil((end - start) / step), an int, or a Dim where one of them is known at run time only."""
+    endless = ValueRangeError("arange: start, end or step is not finite")
     if all(isinstance(x, (int, float)) for x in (start, end, step)):
+        if not math.isfinite(start + end + step):
+            raise endless
         return math.ceil((end - start) / step)
+    demand = current_interpreter().demand
+    for x in (start, end, step):
+        if isinstance(x, AnfNode):
+            demand(Constraint("==", scalar_binary(x, x, op="-"), 0, endless))
+        elif isinstance(x, float) and not math.isfinite(x):
+            raise endless
+    if isinstance(step, AnfNode):
+        demand(Constraint("!=", step, 0, ValueRangeError("arange: step is 0")))
     backwards = scalar_binary(scalar_binary(start, end, op="-"), step, op="/")
     return -as_size("arange", scalar_cast(scalar_binary(backwards, 1.0, op="//"), type=int), least=None)
 

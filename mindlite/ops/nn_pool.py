@@ -20,7 +20,7 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
                              where as where_scalar)
-from .axes import as_flag, as_number, as_size, axes_of
+from .axes import as_flag, as_known_int, as_size, axes_of
 from .basic import batched, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
@@ -425,7 +425,8 @@ def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None =
              for integers
     """
     x = as_operand(input_x)
-    if divisor_override and as_number("avg_pool2d", "divisor_override", divisor_override) < 0:
+    divisor_override = as_known_int("avg_pool2d", divisor_override or 0)
+    if divisor_override < 0:
         raise ValueRangeError(f"avg_pool2d: divisor_override is not negative, not {divisor_override}")
     attrs = _attributes("avg_pool2d", x, kernel_size, stride, pad_mode, padding, 1, ceil_mode)
     ends, window = attrs["padding"], attrs["kernel_size"]
@@ -433,7 +434,7 @@ def avg_pool2d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None =
         raise ValueRangeError("avg_pool2d: padding at both ends is at most the window, else a window holds nothing",
                               note=f"padding {ends}, windows of {window}")
     count_include_pad = as_flag("avg_pool2d", "count_include_pad", count_include_pad)
-    return avg_pooling(x, count_include_pad=count_include_pad, divisor=divisor_override or 0, **attrs)
+    return avg_pooling(x, count_include_pad=count_include_pad, divisor=divisor_override, **attrs)
 
 
 def _as_picture(name, x):

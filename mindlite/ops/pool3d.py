@@ -9,7 +9,7 @@ from typing import Any
 from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
-from .axes import as_number
+from .axes import as_known_int
 from .basic import reshape
 from .define import as_operand
 from .lookup import gather_elements
@@ -94,7 +94,8 @@ def avg_pool3d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None =
     raises : ShapeError for another rank or a window larger than the padded axis, ValueRangeError for other settings, DTypeError
              for integers
     """
-    if divisor_override and as_number("avg_pool3d", "divisor_override", divisor_override) < 0:
+    divisor_override = as_known_int("avg_pool3d", divisor_override or 0)
+    if divisor_override < 0:
         raise ValueRangeError(f"avg_pool3d: divisor_override is not negative, not {divisor_override}")
     x, kernel, step, mode, depth, plane = _settings("avg_pool3d", input_x, kernel_size, stride, padding, pad_mode)
     n, c, d, _, _ = x.shape

@@ -4,8 +4,8 @@ Along one axis: out = (n + before + after - (k - 1) * dilation - 1) // stride + 
 """
 import numpy as np
 
-from ..common.dim import compare, dim_max, dim_min
-from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.dim import Dim, compare, dim_max, dim_min
+from ..common.errors import ArgumentError, Refusal, ShapeError, ValueRangeError
 from ..mindir.constraints import require
 from .axes import as_size
 
@@ -20,7 +20,9 @@ def pair(name, what, value):
         made = made[2:] if len(made) == 4 else made * 2 if len(made) == 1 else made
     else:
         made = (as_size(name, value),) * 2
-    if len(made) != 2 or not all(isinstance(v, int) for v in made):
+    if any(isinstance(v, Dim) for v in made):
+        raise Refusal(f"{name}: {what} is known at run time only")
+    if len(made) != 2:
         raise ArgumentError(f"{name}: {what} is an int or two of them", note=repr(value))
     if min(made) < 1:
         raise ValueRangeError(f"{name}: {what} is at least 1", note=repr(value))

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.config import config
-from ..common.dim import evaluate
-from ..common.errors import InternalError, MindliteError
+from ..common.dim import UnknownValueError, evaluate
+from ..common.errors import InternalError, MindliteError, Stage
 from ..common.locks import new_lock
 from ..common.storage import elsewhere
 from ..common.tensor import Tensor, lies_elsewhere
@@ -248,14 +248,21 @@ class Call:
         return tuple(map(opening, self.abstracts)), opening(self.given, ABOVE_AXES)
 
     def graph(self, opening=None):
-        """(the graph of the function, whether it gives a tuple). opening: for other sizes"""
+        """(the graph of the function, whether it gives a tuple). opening: for other sizes
+
+        raises : Unplanned for a function that asks for numbers of the run, as `if n < 1` does
+        """
         abstracts, given = (self.abstracts, self.given) if opening is None else self.opened(opening)
         gave: list = []
 
         def noted(*nodes):
             gave.append(of_call(self.function, given, self.named)(*nodes))
             return gave[0]
-        return typed(noted, *abstracts, name=self.function.__name__), type(gave[0]) is tuple
+        with Stage("trace"):
+            try:
+                return typed(noted, *abstracts, name=self.function.__name__), type(gave[0]) is tuple
+            except UnknownValueError as error:
+                raise Unplanned(str(error)) from error
 
 
 class OpenStep:
@@ -306,7 +313,7 @@ def open_function(call, pattern):
         ways = ways_of(graph)
     except InternalError:
         raise
-    except (MindliteError, TypeError, AttributeError, Unplanned):         # it asks for the numbers, as `if n < 1` does
+    except (MindliteError, Unplanned):
         return None
     shown = set(symbols_in(pattern))
     guards = Guards(assumed, shown)

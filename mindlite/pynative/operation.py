@@ -21,7 +21,7 @@ from ..ad import gradients_only
 from ..ad.activity import is_differentiable, is_integer
 from ..common.config import config
 from ..common.device import listeners
-from ..common.dim import UnknownSizeError, evaluate, lone_symbol
+from ..common.dim import UnknownValueError, evaluate, lone_symbol
 from ..common.errors import GradientError, InternalError, MindliteError, Stage, user_location
 from ..common.events import emit
 from ..common.locks import new_lock
@@ -336,7 +336,7 @@ def open_derivative(operation, wrt, pattern):
         found = Derivative(made, wrt, symbols_in(pattern), assumed)
     except InternalError:
         raise
-    except (MindliteError, UnknownSizeError):
+    except (MindliteError, UnknownValueError):
         return None
     return found if found.is_possible else None
 

@@ -20,8 +20,8 @@ import numpy as np
 from ..backend import python_entry
 from ..common import dtype as dt
 from ..common.config import config
-from ..common.dim import UnknownSizeError, lone_symbol
-from ..common.errors import InternalError, MindliteError
+from ..common.dim import UnknownValueError, lone_symbol
+from ..common.errors import InternalError, MindliteError, Signal
 from ..common.locks import new_lock
 from ..common.storage import elsewhere
 from ..common.tensor import Parameter, Tensor, lies_elsewhere
@@ -55,7 +55,7 @@ _IDENTIFIED = (type(None), bool, dt.DType, type(...))       # arguments that are
 _lock = new_lock()
 
 
-class Unplanned(Exception):
+class Unplanned(Signal):
     """Why a call has no plan."""
 
 
@@ -379,7 +379,7 @@ def open_kernel(operation, pattern):
             opened = operation.opened(Opening(iter(pattern)))
     except InternalError:
         raise
-    except (MindliteError, UnknownSizeError):
+    except (MindliteError, UnknownValueError):
         return None
     shown = {lone_symbol(size) for a in opened.abstracts for size in getattr(a, "shape", ())}
     return None if assumed or not set(symbols_in(pattern)) <= shown else Compiled(single_node(opened))

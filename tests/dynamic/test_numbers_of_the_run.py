@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import mindlite as ms
+import mindlite.numpy as mnp
 from mindlite import ops
 from mindlite.common.errors import ValueRangeError
 
@@ -142,3 +143,26 @@ def test_fullgraph_shows_the_error_of_eager_mode_where_that_raises_too():
     assert f(X, i(2)).shape == (2, 2)
     with pytest.raises(ms.ShapeError, match=r"3.*2"):
         f(X, i(3))
+
+
+@pytest.mark.parametrize("ends", [(0.0, 5.0, 0.0), (0.0, 5.0, np.inf), (0.0, np.inf, 1.0), (np.nan, 1.0, 1.0), (0.0, -1.0, 1.0)])
+def test_a_range_that_has_no_end_is_refused_alike_in_both_modes(ends):
+    def of_numbers(a, b, c):
+        return ops.arange(a, b, c)
+    given = [ms.Tensor(np.float32(value)) for value in ends]
+    with pytest.raises(ValueRangeError) as eager:
+        of_numbers(*given)
+    with pytest.raises(ValueRangeError) as graph:
+        ms.jit(of_numbers, fullgraph=True)(*given)
+    assert str(graph.value) == str(eager.value)
+
+
+def test_numpys_arange_of_numbers_of_the_run_is_one_graph():
+    same_in_one_graph(lambda k: mnp.arange(k), (i(3),), (i(1),))
+    same_in_one_graph(lambda a, b: mnp.arange(a, b, 0.5), (i(1), i(3)), (i(0), i(4)))
+    same_in_one_graph(lambda k: mnp.arange(k, dtype=ms.float16), (i(3),), (i(5),))
+    sizes = ms.jit(lambda x: mnp.arange(x.shape[0]) * 2, fullgraph=True, dynamic=1)
+    for n in (4, 3, 5):
+        made = sizes(ms.Tensor(np.ones((n, 2), np.float32)))
+        assert made.dtype == ms.int32 and np.array_equal(made.asnumpy(), np.arange(n) * 2)
+    assert len(sizes.variants) == 1
