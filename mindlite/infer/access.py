@@ -7,14 +7,13 @@ import inspect
 import operator
 import types
 from collections import defaultdict, deque
-from typing import Any
 
 import numpy as np
 
 from ..common import hashing
 from ..common.dim import Dim
 from ..common.errors import ArgumentError, GraphSyntaxError, MissingAttributeError, Refusal
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
@@ -32,9 +31,10 @@ from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
 from .special import call_special, has_own_state, is_object_of_python, is_sequence_of_python
+from .tensor_attributes import (CONVERSIONS, LEAVES_TENSORS, NEEDS_MEMORY, OF_PARAMETERS, OF_TYPE, attribute_of_tensor_node,
+                                data_of_tensor)
 from .trees import attribute_of_tree, data_of, is_data_tree, is_instance, is_tree, item_of, items_of, length_of
 from .values import BoundMethod, Box, Closure, Constants, HookMethod, LeavingMethod, MadeException, Place, Range, Unsure, Value
-from collections.abc import Callable
 
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
              "%": operator.mod, "**": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
@@ -48,11 +48,6 @@ ASKED = {**COMPARISONS, "is": operator.is_, "is not": operator.is_not, "in": lam
          "not in": lambda a, b: a not in b}
 TENSOR_COMPARISONS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal",
                       "!=": "not_equal"}
-# what Python's functions ask of a number, by the method that answers
-CONVERSIONS: dict[str, Callable[..., Any]]
-CONVERSIONS = {"__index__": int, "__int__": int, "__float__": float, "__bool__": bool, "__len__": len}
-# methods that give Python's or NumPy's data: they are called at run time
-LEAVES_TENSORS = ("asnumpy", "numpy", "tolist", "__array__")
 CELL_HOOKS = {"register_forward_pre_hook", "register_forward_hook", "register_backward_pre_hook", "register_backward_hook"}
 
 
@@ -100,19 +95,7 @@ def attribute_of_node(ev: Evaluating, value: Value, name: str) -> Value:
         return functools.partial(CONVERSIONS[name], value) if name in CONVERSIONS else found
     if not isinstance(value.abstract, AbstractTensor):
         return attribute_of_object(ev, value, name)
-    if name in ("shape", "dtype", "ndim", "size"):
-        return getattr(value, name)
-    found = getattr(type(value), name, None)
-    if isinstance(found, property):
-        with interpreting(ev.tracer):
-            return getattr(value, name)
-    if name in methods.METHODS or name == "item":
-        return BoundMethod(methods.METHODS.get(name), value, name)
-    if name in LEAVES_TENSORS:
-        return LeavingMethod(getattr(Tensor, name), value, name)
-    if name in CONVERSIONS and (name != "__index__" or value.dtype.kind in "iub"):
-        return functools.partial(CONVERSIONS[name], value)
-    raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")
+    return attribute_of_tensor_node(ev, value, name)
 
 
 def attribute_of_closure(ev: Evaluating, value: Value, name: str) -> Value:
@@ -130,15 +113,19 @@ def attribute_of_closure(ev: Evaluating, value: Value, name: str) -> Value:
 
 def attribute_of_tensor(ev: Evaluating, value: Value, name: str) -> Value:
     """An attribute of a Tensor from outside."""
-    if name in ("shape", "dtype", "ndim", "size", "name", "requires_grad"):
+    if name in OF_TYPE or name in ("name", "requires_grad") and hasattr(value, name):
         found = getattr(value, name)
         if not ev.concrete:
             ev.guard("attr", value, name, found)
         return found
-    if name in methods.METHODS:
-        return BoundMethod(methods.METHODS[name], value, name)
+    if name in OF_PARAMETERS and isinstance(value, Parameter) or name in NEEDS_MEMORY:
+        return value if name == "data" else attribute_of_object(ev, value, name)
     if name in LEAVES_TENSORS:
         return LeavingMethod(getattr(Tensor, name), value, name)
+    if name in methods.METHODS:
+        return BoundMethod(methods.METHODS[name], value, name)
+    if name == "data" and not ev.concrete:
+        return data_of_tensor(ev, value)
     if isinstance(getattr(AnfNode, name, None), property) and not ev.concrete:       # w.T of a Parameter: an operator
         return attribute(ev, ev.tracer.lift(value), name)
     return attribute_of_object(ev, value, name)

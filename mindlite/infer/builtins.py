@@ -11,7 +11,7 @@ from typing import Any
 from ..common import dtype as dt
 from ..common.dim import Dim, dim_max, dim_min
 from ..common.errors import DTypeError, MissingAttributeError, Refusal
-from ..common.tensor import Tensor
+from ..common.tensor import Parameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
@@ -33,6 +33,7 @@ from .outside import method_of_class
 from .program import by_python, of_container, raised_as, raises, text_by_python
 from .sharing import check_key
 from .special import CALLED, call_special, is_object_of_python, text_of_object
+from .tensor_attributes import class_of_tensor
 from .trees import is_instance, is_tree
 from .values import BoundMethod, Box, Closure, Conflict, Formatted, MadeException, Range, Value
 from collections.abc import Callable, Sequence
@@ -334,7 +335,7 @@ def python_type(ev: Evaluating, value: Value) -> Any:
         return ITERATORS[content[0]]
     if isinstance(value, AnfNode):
         if isinstance(value.abstract, AbstractTensor):
-            return Tensor
+            return class_of_tensor(ev, value)
         if isinstance(value.abstract, AbstractScalar):
             return value.abstract.type
         raise Refusal("the type of an object that is known at run time only")
@@ -355,6 +356,10 @@ def _isinstance(ev: Evaluating, value: Value, classes: Value) -> bool:
         return by_python(ev, issubclass, class_of(value), classes)
     if is_tree(value):
         return is_instance(ev, value, classes)
+    if isinstance(value, AnfNode) and isinstance(value.abstract, AbstractTensor):
+        of_tensors = by_python(ev, issubclass, Tensor, classes)
+        if of_tensors is by_python(ev, issubclass, Parameter, classes):
+            return of_tensors
     if isinstance(value, (Box, AnfNode, Dim, Range, Closure, BoundMethod)):
         return by_python(ev, issubclass, python_type(ev, value), classes)
     return by_python(ev, isinstance, value, classes)

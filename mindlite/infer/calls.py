@@ -60,7 +60,8 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
     if ev.is_object(fn):
         return ask_python(ev, fn, args, "a function that is known at run time only", None, kwargs)
     if isinstance(fn, HookMethod):                           # what is registered may be Python's
-        return HOOK_METHODS[fn.name](ev, fn.self, *args, **kwargs)
+        method = HOOK_METHODS[fn.name]
+        return method(ev, fn.self, *taken_by(ev, method, (ev, fn.self), args, kwargs), **kwargs)
     if asks_python(ev, fn, (args, kwargs)):
         name = getattr(fn, "__name__", None) or getattr(fn, "name", type(fn).__name__)
         return ask_python(ev, fn, args, f"{name} of an object that Python made", None, kwargs)

@@ -294,7 +294,12 @@ class Tracer(Builder):
         if prim in WRITE_BACK and isinstance(args[0], (AnfNode, Tensor)) and not isinstance(args[0], ValueNode):
             root, path = self.root_of(args[0])
             self.effects.views[node] = root, (*path, (prim, args[1:], attrs)), self.current(root)
-        return self.without_gradient(node) if self.unrecorded and "stop_gradient" not in prim.traits else node
+        if not self.unrecorded or "stop_gradient" in prim.traits:
+            return node
+        made = self.without_gradient(node)
+        if prim in WRITE_BACK and node in self.effects.views:
+            self.effects.views[made] = self.effects.views[node]
+        return made
 
     def without_gradient(self, made: Value) -> Value:
         """The results of an operator inside `no_grad`."""
@@ -348,7 +353,7 @@ class Tracer(Builder):
             with interpreting(self):
                 node: Any = made
                 made = reshape(node, shape=node.shape)
-            self.effects.views.pop(made, None)                       # under no_grad it is behind a stop_gradient, and no view
+            self.effects.views.pop(made, None)                       # no view, but a value
         if self.is_parameter(target):                        # gradients stay with it
             with interpreting(self):
                 made = stored(self.lift(target), made)
