@@ -31,7 +31,7 @@ class GlobalComm:
 
 def init(backend_name=None, timeout=None):
     """Find the other ranks: those that mpirun has started with this one. Without mpirun there is one rank, and no MPI is needed.
-    What a message costs between them, and computing on them, is measured in 30 ms and kept; it decides what is split how.
+    What a message costs between them, and computing on them, is measured the first time and kept; it decides what is split how.
     Where config.threads is not set, kernels get as many threads as this rank's share of the cores.
 
     backend_name : MindSpore's hccl, nccl, mccl, or mpi; MPI joins the ranks in any case, and stages what lies on a GPU

@@ -459,9 +459,27 @@ def choose(graph, mesh, machine, ends=Ends(), ways=None):
         for reader, per_option in readers.items():
             table = [[price(a, wants, abstract) for wants in per_option] for a in have]
             factors.append(((source, reader), table) if source in choices else ((reader,), table[0]))
-    found, seconds, exact = cheapest(sizes, factors)
+    found, seconds, exact = cheapest(sizes, factors, usual=_propagated(graph, choices, ends, wholes, price, machine))
     plan = Plan(mesh, seconds=seconds, exact=exact)
     return {node: choices[node][found[node]] for node in choices}, plan
+
+
+def _propagated(graph, choices, ends, wholes, price, machine):
+    """{node: number of an Option}: what is placed goes through the program. Each operator has the Option that is the cheapest one
+    for its operands as they are made; one that reads nothing but wholes computes a whole."""
+    found = {p: 0 for p in ends.open}
+
+    def placed_as(arg):
+        source, index = _source(arg)
+        return choices[source][found[source]].outs[index] if source in choices else _given(source, ends, wholes)
+    for node, opts in choices.items():
+        if node not in found:
+            have = [(placed_as(arg), place, arg.abstract) for place, arg in enumerate(node.args)
+                    if isinstance(arg.abstract, AbstractTensor)]
+            costs = [seconds_of(node, machine) * option.share + sum([price(made, {option.ins[place]}, abstract)
+                     for made, place, abstract in have]) for option in opts]
+            found[node] = 0 if all(made == wholes for made, *_ in have) else costs.index(min(costs))
+    return found
 
 
 def _reads(graph, choices, ends, wholes):

@@ -6,7 +6,8 @@ A variable is eliminated by adding up the tables in which it stands and keeping,
 The one with the smallest such table comes first. Graphs of programs are narrow, so tables stay small, and the choice is the best.
 Where one would not, the variable with the most neighbours there is set, and the result says that it is not exact: at first to
 what looks best, then again and again to what the best choice up to now says, with other limits and so other variables.
-Each pass is exact for all that are not set, so none is worse than the one before (a large neighbourhood search, Shaw 1998).
+Each pass is exact for all that are not set, so none is worse than the one before (a large neighbourhood search, Shaw 1998). Who
+knows a sensible choice gives it: from a bad one such passes may not find the way to it.
 """
 import heapq
 import math
@@ -14,25 +15,43 @@ import math
 import numpy as np
 
 LIMIT = 1 << 20                                  # entries of a table
-PASSES = (0, 6, 2, 4, 2, 6, 2, 0)                # by how many powers of two the limit of each is lower
+PASSES = (6, 2, 4, 2, 6, 2, 0)                   # by how many powers of two the limit of each is lower than that of the first
+PATIENCE = 3                                     # passes that find nothing
 
 
-def cheapest(sizes, factors, limit=LIMIT):
+def cheapest(sizes, factors, limit=LIMIT, usual=()):
     """({variable: choice}, the sum of the factors there, whether that is the least).
 
     sizes   : {variable: how many choices}
     factors : (tuple of one or two different variables, array of their costs)
+    usual   : {variable: choice} of some of them, from which passes begin where the search is not exact
     """
     tables = _merged(factors)
-    best: dict = {}
-    least, exact = math.inf, False
-    for number, lower in enumerate(PASSES):
+    best, least, exact = first = _eliminated(sizes, tables, limit, {}, 0)
+    if usual and not exact:
+        best, least = _completed(sizes, tables, limit, usual)
+    in_vain = 0
+    for number, lower in enumerate(PASSES, 1):
+        if exact or in_vain == PATIENCE:
+            break
         found, cost, exact = _eliminated(sizes, tables, limit >> lower, best, number)
+        in_vain = 0 if cost < least * (1 - 1e-9) else in_vain + 1
         if cost < least:
             best, least = found, cost
-        if exact:
-            break
-    return best, least, exact
+    return (best, least, exact) if least <= first[1] else first
+
+
+def _completed(sizes, tables, limit, usual):
+    """(choice, cost) where the variables of `usual` have the choices there."""
+    fixed = []
+    for names, costs in tables:
+        for name in [name for name in names if name in usual]:
+            costs = np.take(costs, usual[name], names.index(name))
+            names = tuple([other for other in names if other != name])
+        fixed.append((names, costs))
+    others = {name: size for name, size in sizes.items() if name not in usual}
+    found, cost, _ = _eliminated(others, _merged(fixed), limit, {}, 0)
+    return {**usual, **found}, cost
 
 
 def _merged(factors):

@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,7 +116,8 @@ def test_no_plan_of_a_small_program_is_cheaper_than_the_one_that_is_chosen(name,
     def run():
         seen = []
         true = partition.cheapest
-        monkeypatch.setattr(partition, "cheapest", lambda sizes, factors: seen.append((sizes, factors)) or true(sizes, factors))
+        monkeypatch.setattr(partition, "cheapest", lambda sizes, factors, usual: (
+            seen.append((sizes, factors)) or true(sizes, factors, usual=usual)))
         mesh = line().mesh
         first = line()("x", "None").placement(2)
         graph = typed(lambda x, v, w: function(ops.collectives.place_as(x, first), v, w),
@@ -150,49 +152,50 @@ def test_a_plan_says_what_every_rank_computes_in_whole():
 
 
 class _Slow(type(engine())):
-    """One rank whose messages take as long as is said."""
+    """One rank whose messages take as long as is said, by a clock that nothing else moves."""
+    now = 0.0
 
     def __init__(self, alpha, beta):
         super().__init__()
         self.size, self.alpha, self.beta = 2, alpha, beta
 
     def fold(self, array, reduction, ranks, owned=False, kind=""):
-        time.sleep(self.alpha + self.beta * array.nbytes)
+        _Slow.now += self.alpha + self.beta * array.nbytes
         return array.copy()
 
 
-def test_prices_are_measured_and_kept(tmp_path):
-    """Links of other speeds have other numbers, near the true ones. The first ones stay, until they were twice too large."""
+def test_prices_are_measured_and_kept(tmp_path, monkeypatch):
+    """Links of other speeds have other numbers, near the true ones. The first ones stay."""
+    monkeypatch.setattr(links, "time", SimpleNamespace(perf_counter=lambda: _Slow.now, thread_time=time.thread_time))
     before = config.set(cache_dir=str(tmp_path))
     try:
         slow, fast = _Slow(5e-3, 4e-8), _Slow(1e-4, 0.0)
         links.set_link(slow, "slow")
         links.set_link(fast, "fast")
-        assert fast.link[0] < 5e-3 <= slow.link[0] < 5e-2
-        assert slow.link[1] > 3 * fast.link[1] > 0
-        for again in (_Slow(6e-3, 4e-8), _Slow(0.1, 4e-8)):
-            links.set_link(again, "slow")
-            assert again.link == slow.link
-        again = _Slow(1e-4, 4e-8)
+        assert 2.5e-3 < slow.link[0] < 1e-2 and 2e-8 < slow.link[1] < 8e-8
+        assert fast.link[0] < 5e-3 and fast.link[1] < slow.link[1]
+        again = _Slow(1e-4, 1e-9)
         links.set_link(again, "slow")
-        assert again.link[0] < slow.link[0]
+        assert (again.link, again.links, again.pace) == (slow.link, slow.links, slow.pace)
         assert len(json.loads((tmp_path / "links.json").read_text())) == 2
         (tmp_path / "links.json").write_text("[]")
         links.set_link(fast, "fast")                         # a damaged file is made anew
         assert len(json.loads((tmp_path / "links.json").read_text())) == 1
-        for price, (least, most) in zip(fast.pace, links.BOUNDS):
-            assert least <= price <= most
         config.set(cache_dir="")
-        links.set_link(slow, "slow")                         # nothing is kept where there is no place
-        assert 5e-3 <= slow.link[0]
+        links.set_link(again, "slow")                        # nothing is kept where there is no place
+        assert again.link[0] < slow.link[0]
     finally:
         config.set(**before)
 
 
 def test_a_small_message_that_was_slow_makes_no_byte_cheap():
     """It was slower than a large one: a byte costs a quarter of what it would without the message."""
-    assert links.prices(1e-5, 1e-5 + 1e-3, "all_reduce", 2) == (1e-5, float(f"{1e-3 / links.LARGE:.1e}"))
-    assert links.prices(2e-3, 1e-3, "all_reduce", 2) == (1e-3, float(f"{2.5e-4 / links.LARGE:.1e}"))
+    def prices(small, large):
+        return links.prices_of_messages(dict.fromkeys(links.KINDS, (small, large)), 2)[0]
+    assert prices(6e-5, 6e-5 + 5e-10 * links.LARGE) == (6e-5, 5e-10)
+    assert prices(6e-5, 6e-5 + 8e-9 * links.LARGE) == (6e-5, 8e-9)
+    large = 4 * 8e-9 * links.LARGE
+    assert prices(2 * large, large)[1] == 8e-9
 
 
 def test_a_busy_machine_does_not_make_computing_dear(monkeypatch):
@@ -201,9 +204,9 @@ def test_a_busy_machine_does_not_make_computing_dear(monkeypatch):
     monkeypatch.setattr(links.time, "thread_time", lambda: next(spent))
     monkeypatch.setattr(links.time, "perf_counter", lambda: 1 / 0)
     flop, point = links.computed()
-    assert flop == float(f"{5e-6 / (2 * 256 ** 3):.1e}") and point == float(f"{5e-6 / (1 << 20):.1e}")
+    assert flop == links.in_steps(5e-6 / (2 * 256 ** 3), "flop") and point == links.in_steps(5e-6 / (1 << 20), "point")
     monkeypatch.setattr(links.time, "thread_time", lambda jump=itertools.count(0, 1000): next(jump))
-    assert links.computed() == tuple(most for _, most in links.BOUNDS)
+    assert links.computed() == tuple(links.USUAL[name] * 4.0 ** links.STEPS for name in ("flop", "point"))
 
 
 def test_measured_prices_are_those_of_the_plan():
