@@ -6,9 +6,9 @@
 
 flop is the time of a floating-point operation in a product, point that of an element; each kind of collective has alpha, the time
 of a small one, and beta, that of each byte more that a rank sends. All ranks compute at once while they measure it, as they do in
-a program; the time of the thread counts where others may want the processor, and of several times the least. Where the ranks are on several machines, those of one machine have prices of their own: a mesh has axes within machines
-and axes between them (`Engine.reach`). "fold" is a sum that travels, "all_reduce" one that compiled steps read in place
-(parallel/windows.py).
+a program; the time of the thread counts where others may want the processor, and of several times the least. Where the ranks are
+on several machines, those of one machine have prices of their own: a mesh has axes within machines and axes between them
+(`Engine.reach`). "fold" is a sum that travels, "all_reduce" one that compiled steps read in place (parallel/windows.py).
 
 A plan is a choice between ways that often cost nearly the same, and one time that was measured badly would change it from run to
 run. So few things are measured, and what is known is not: how many bytes each kind copies in memory that is shared (`TRAFFIC`);
@@ -43,8 +43,8 @@ COPIED = 1 << 22                                 # bytes of a copy: more than th
 USUAL = {"message": 6e-5, "copied": 1.5e-11, "byte": 5e-10, "flop": 1e-11, "point": 8e-11}      # of a small CPU
 STEP, STEPS = 4, 6                               # prices are usual ones times STEP ** n, for n of -STEPS to STEPS
 CLEAR = 4                                        # a kind has a price of its own if it differs so many times from the others'
-SHARED, REMOTE = 2, 4                            # times that a byte costs in memory that is shared, in pages of 4 KiB; that another
-                                                 # rank has just written
+SHARED = 2                                       # times that a byte costs in memory that is shared, in pages of 4 KiB
+REMOTE = 4                                       # times that one costs there which another rank has just written
 LEAST = 1e-8                                     # seconds of a collective between nobody
 TRANSPORT = ("FI_", "UCX_", "MPIR_", "OMPI_MCA_", "I_MPI_")      # variables of the environment that choose the way
 
@@ -98,7 +98,7 @@ def traffic(kind, count):
 
 
 def prices_of_messages(times, count):
-    """[(alpha, beta)] of KINDS, of the (small, large) times of each: those of all kinds, or its own where that is clearly another."""
+    """[(alpha, beta)] of KINDS, of the (small, large) times of each: the median, or its own where that is clearly another."""
     alphas, betas = {}, {}
     for kind, (small, large) in times.items():
         alphas[kind] = min(small, large)
@@ -117,8 +117,8 @@ def prices_of_messages(times, count):
 def in_steps(value, name):
     """The nearest of the USUAL price times powers of STEP: two machines, or two runs, that differ little have the same."""
     usual = USUAL[name]
-    power = round(math.log(max(value, 1e-30) / usual, STEP))
-    return usual * float(STEP) ** min(max(power, -STEPS), STEPS)
+    most = float(STEP) ** STEPS
+    return usual * float(STEP) ** round(math.log(min(max(value / usual, 1 / most), most), STEP))
 
 
 def computed():
