@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .. import ops
 from ..common import dtype as dt
 from ..common.errors import ShapeError
+from ..mindir.constraints import require
+from ..mindir.graph import AnfNode
 from ..ops.axes import axes_of
 from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.linalg import added
@@ -78,8 +80,11 @@ def clone(input):
 
 @_public
 def item(input):
-    """The number of a Tensor of one element."""
-    return as_operand(input).item()
+    """The number of a Tensor of one element. raises : ShapeError for another count"""
+    x = as_operand(input)
+    require("==", x.size, 1, lambda: ShapeError("only a tensor of one element is a number",
+                                                note=f"x: {x.dtype.short}{list(x.shape)}"))
+    return tensor_to_scalar(ops.reshape(x, ())) if isinstance(x, AnfNode) else x.item()
 
 
 # ---------------------------------------------------------------- arithmetic

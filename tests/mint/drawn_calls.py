@@ -296,7 +296,8 @@ def selected(d):
     x = d.array(dtypes=ANY, least=1)
     axis = d.axis(x)
     n = x.shape[axis % len(x.shape)]
-    return call(x, axis, d.int(-n - d.flag(0.05), n - (not d.flag(0.05))))
+    least = -n - d.flag(0.05)
+    return call(x, axis, d.int(least, max(least, n - (not d.flag(0.05)))))
 
 
 def narrowed(d):

@@ -390,14 +390,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 @_public
 def one_hot(tensor, num_classes=-1):
-    """int64[.., num_classes] with ones at the numbers in `tensor`; -1: as many as the largest one needs (eager mode).
+    """int64[.., num_classes] with ones at the numbers in `tensor`; -1: as many as the largest one needs
 
     raises : IndexRangeError for a number outside
     """
     index = as_operand(tensor)
     num_classes = as_size("one_hot", num_classes)
     if num_classes == -1:
-        num_classes = int(ops.amax(index).item()) + 1
+        num_classes = as_size("one_hot", ops.amax(index)) + 1
     index = bounded_indices(index, what="one_hot: class", low=0, high=num_classes)
     return ops.one_hot(index, num_classes, 1, 0).astype(dt.int64)
 
