@@ -20,8 +20,9 @@ OPERANDS = [(X,), (V,), (PLACES,), (FLAGS,), (NUMBER,), (NONE,), (X, X), (X, V),
             (X, PLACES, V), (FLAGS, X, X), (X, (1, 0)), (X, (3, 3)), ((X, X),), (2,), (X, 2.0, 1.0), (X, 0, PLACES, V)]
 # what draws, what shows memory or prints, and what is made for the rooms themselves
 DRAWS = ("rand", "dropout", "multinomial", "bernoulli", "normal", "uniform", "poisson", "shuffle", "gamma", "cauchy", "choice_with",
-         "exponential", "gumbel", "laplace", "log_normal", "geometric", "initial_seed", "empty")
-APART = {"data_ptr", "to_dlpack", "of_elements", "wrap", "doc_of", "print_", "seed", "eigh", "from_numpy", "move_here", "moved_to"}
+         "exponential", "gumbel", "laplace", "geometric", "initial_seed", "empty")
+APART = {"data_ptr", "to_dlpack", "of_elements", "wrap", "doc_of", "print_", "seed", "eigh", "from_numpy", "move_here",
+         "moved_to"}
 
 
 def functions():
