@@ -32,18 +32,22 @@ AUTO = Policy(
                 "reduce_prod", "rsqrt", "sinh", "softmax", "softplus", "standardize", "tan"),
     widest=_named("concatenate"))
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
-WHITE_CELLS = (nn.Conv1d, nn.Conv2d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense,
+WHITE_CELLS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Conv3dTranspose, nn.Dense,
                nn.LSTMCell, nn.RNNCell, nn.GRUCell)
-WHITE_OPERATIONS = (operations.Conv2D, operations.Conv3D, operations.Conv2DTranspose, operations.MatMul,
-                    operations.BatchMatMul, operations.ReLU)
+WHITE_OPERATIONS = (operations.Conv2D, operations.Conv3D, operations.Conv2DTranspose, operations.Conv3DTranspose,
+                    operations.MatMul, operations.BatchMatMul, operations.ReLU)
 BLACK_CELLS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm)
 _PRIMITIVES = {"Conv2D": ("convolution",), "Conv3D": ("convolution",), "Conv2DBackpropInput": ("convolution_backward_data",),
+               "Conv3DTranspose": ("convolution_backward_data",),
                "MatMul": ("batch_matmul", "matmul_add"), "BatchMatMul": ("batch_matmul", "matmul_add"),
                "Dense": ("matmul_add",), "Softmax": ("softmax",), "LogSoftmax": ("log_softmax",), "Concat": ("concatenate",)}
 
 
 def get_white_list():
-    """The classes of Cells and operators that O1 computes in 16 bits: a list of its own."""
+    """The classes of Cells and operators that O1 computes in 16 bits: a list of its own.
+
+    MindSpore's has PReLU and Ger too, which are several operators here.
+    """
     return [*WHITE_CELLS, *WHITE_OPERATIONS]
 
 

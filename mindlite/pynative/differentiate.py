@@ -102,6 +102,62 @@ class Recorded:
         return made, tuple(each)
 
 
+class Opened(Recorded):
+    """A recording that the program begins itself, by making this, and ends by `close`: MindSpore's new_graph and end_graph."""
+
+    def __init__(self, function, args):
+        self.function, self.tape, self.kind, self.hooked, self.numbers = function, Tape(), "grad", True, False
+        self.watched = [(t, self.tape.watch(t)) for t in {id(t): t for t in tensors_in(args)}.values()]
+        self.value, self.known = None, {id(t): number for t, number in self.watched}
+        self.tape.used = []
+        self.recording = recording(self.tape)
+        self.recording.__enter__()
+
+    def is_open(self):
+        """False once what was around it has ended."""
+        return self.tape in here.state.tapes
+
+    def close(self, value):
+        """The recording ends; `value` is what the function gave."""
+        for tensor in tensors_in(value):
+            self.tape.number(tensor)                        # a Parameter that is returned is used too
+        self.value, self.used, self.tape.used = value, self.tape.used or [], None
+        self.known.update((id(weight), number) for weight, number in self.used)
+        self.drop()
+
+    def drop(self):
+        """Nothing more is recorded."""
+        if self.is_open():
+            self.recording.__exit__()
+
+    def forget(self):
+        """The arguments are those of no recording any more."""
+        for tensor, _ in self.watched:
+            self.tape.set_number(tensor, None)
+        self.tape.clear()
+
+    def derived(self, options, args):
+        """Gradients by `options` (protocol.Derivative) of what the recorded function gave for `args`."""
+        args, _, sens = cotangents_in(options, args, {})
+        positions, _ = inputs_of(options, args, holds_tensor, is_float)
+        self.structures = [args[position] for position in positions]
+        self.inputs = [(as_tensor(x), self.known.get(id(x))) for x in numbers_in(tuple(self.structures)) if is_tensor(x)]
+        weights = options.get("weights")
+        self.weights = [weight for weight, _ in self.used] if weights is USED else self.trained(weights)
+        self.weight_numbers = [self.known.get(id(weight)) for weight in self.weights]
+        loss = first_of(self.value) if options.get("has_aux") else self.value
+        input_grads, weight_grads = self.gradients(self.seeds(loss, numbers_in(sens)))
+        return arrange("grad", self.value, zip(positions, input_grads), zip(self.weights, weight_grads), options)
+
+    def trained(self, weights):
+        """The weights that are named, as a tuple: Parameters, and Tensors of a class that gives them `requires_grad`."""
+        made = (weights,) if isinstance(weights, Tensor) else tuple(weights or ())
+        for weight in made:
+            if not (isinstance(weight, Tensor) and hasattr(weight, "requires_grad")):
+                raise ArgumentError(f"grad: weights holds Parameters, not {type(weight).__name__}")
+        return made
+
+
 def of_its_own(gradient, seen):
     """The gradient, its sum with 0 where it shares memory with another one or a cotangent. seen: {owner: [elements]} of these"""
     others = seen.setdefault(owner_of(gradient.elements), [])

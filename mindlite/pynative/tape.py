@@ -15,7 +15,7 @@ import weakref
 from ..common.garbage import collect_seldom
 from ..common.locks import new_lock
 from ..common.storage import DeviceArray, copied, is_view, part_here
-from ..common.tensor import HOOKS, ROOT, Parameter, Tensor
+from ..common.tensor import HOOKS, ROOT, Tensor
 from ..common.threads import here
 
 
@@ -65,7 +65,7 @@ class Tape:
             return None
         if self.named and id(tensor) in self.named:
             return self.named[id(tensor)][1]
-        if self.used is not None and isinstance(tensor, Parameter) and tensor.requires_grad:
+        if self.used is not None and type(tensor) is not Tensor and getattr(tensor, "requires_grad", False):
             self.used.append((tensor, self.watch(tensor)))
             return self.used[-1][1]
         return None

@@ -89,6 +89,15 @@ def test_a_function_is_sorted_operator_by_operator(mode):
     assert mode(lambda x: made(x, x, x)[3])(doubles[0]).dtype is ms.float64
 
 
+@pytest.mark.parametrize("layer", [nn.Conv3d, nn.Conv3dTranspose])
+def test_convolutions_over_three_axes_are_lowered_too(layer):
+    whole = layer(2, 3, 3)
+    x = values(1, 2, 4, 4, 4)
+    before = whole(x).asnumpy()
+    after = amp.auto_mixed_precision(whole, "O1")(x)
+    assert after.dtype is ms.float32 and 0 < np.abs(after.asnumpy() - before).max() < 2e-2
+
+
 def test_operators_of_the_white_list_give_float32_again():
     class Weighted(nn.Cell):
         def construct(self, a, b):
