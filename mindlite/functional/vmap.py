@@ -199,7 +199,12 @@ def _stacked(outs, axes, given_once):
         made = [_stacked(parts, axis, given_once) for parts, axis in zip(zip(*outs), each)]
         return made if isinstance(outs[0], list) else rebuild(outs[0], made)
     axis = result_axes(None, axes)
-    return given_once(outs) if axis is None or not is_data(outs[0]) else ops.stack(outs, axis)
+    if axis is None or not is_data(outs[0]):
+        return given_once(outs)
+    sizes = [list(out.shape) for out in outs]
+    if any(size != sizes[0] for size in sizes):
+        raise ShapeError("vmap: a result has another size for each element", note=f"sizes: {sizes}"[:200])
+    return ops.stack(outs, axis)
 
 
 def _the_same(outs):

@@ -127,7 +127,8 @@ class _Verifier:
                 "which stands behind it" if getattr(arg, "graph", None) is graph else f"which is a value of {of}"))
 
     def sizes(self, graph: FuncGraph, node: CNode, bound: set) -> None:
-        """The scope of sizes: a result's size that is a single Symbol binds it, all others are computed from bound ones."""
+        """The scope of sizes: a result's size that is a single Symbol binds it, all others are computed from bound ones; J and
+        Vmap stand for a graph that may bind any inside."""
         if node.fn is undefined:
             return
         for value in (*node.attrs.values(), *[a.value for a in node.args if isinstance(a, ValueNode)]):
@@ -138,6 +139,8 @@ class _Verifier:
         single = {lone_symbol(s) for shape in shapes for s in shape} | {
             lone_symbol(a.dim) for a in _elements(node.abstract) if isinstance(a, AbstractScalar) and isinstance(a.dim, Dim)}
         bound |= single - {None}
+        if node.fn in (J, Vmap):
+            bound |= {symbol for shape in shapes for size in shape for symbol in symbols_of(size)}
         for shape in shapes:
             for size in shape:
                 for symbol in symbols_of(size):

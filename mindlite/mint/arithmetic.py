@@ -84,7 +84,7 @@ def item(input):
     x = as_operand(input)
     require("==", x.size, 1, lambda: ShapeError("only a tensor of one element is a number",
                                                 note=f"x: {x.dtype.short}{list(x.shape)}"))
-    return tensor_to_scalar(ops.reshape(x, ())) if isinstance(x, AnfNode) else x.item()
+    return tensor_to_scalar(ops.reshape(input, ())) if isinstance(x, AnfNode) else x.item()
 
 
 # ---------------------------------------------------------------- arithmetic

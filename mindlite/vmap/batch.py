@@ -3,8 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Union
 
-from ..common.dim import Size, symbols_of
-from ..common.errors import ShapeError
+from ..common.dim import Size
 from ..common.events import emit as announce
 from ..common.location import Origin
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
@@ -123,15 +122,5 @@ class Batch:
         else:
             announce("vmap_fallback", of=prim.name, location=node.origin.location, reason="there is no vmap rule")
             element = typed(lambda *xs: bind(prim, xs, attrs), *kinds, name=prim.name)
-            self._check_sizes(node)
             made = loop_over_elements(element, args, dims, self.size)
         return made if isinstance(node.abstract, AbstractTuple) else made[0]
-
-    def _check_sizes(self, node: CNode) -> None:
-        def symbols(abstract):
-            if isinstance(abstract, AbstractTuple):
-                return set().union(*[symbols(x) for x in abstract.elements])
-            return set().union(*[symbols_of(x) for x in abstract.shape]) if isinstance(abstract, AbstractTensor) else set()
-        if not symbols(node.abstract) <= set().union(*(symbols(a.abstract) for a in node.args)):
-            raise ShapeError(f"vmap: the result of {node.fn.name} has another size for each element",
-                             location=node.origin.location, note=str(node.abstract))

@@ -10,11 +10,13 @@ import numpy as np
 
 from .. import ops
 from ..common import dtype as dt
+from ..common.errors import ShapeError
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTensor, AbstractTuple
 from ..mindir.builder import append, written
 from ..mindir.control import while_loop
-from ..mindir.graph import FuncGraph
-from ..mindir.inline import inline
+from ..mindir.graph import CNode, FuncGraph
+from ..mindir.inline import inline, symbols_of_abstract
+from ..mindir.primitive import Primitive
 from ..ops.basic import move_batch_axis, reshape, scalar_to_tensor
 from ..ops.creation import of_type
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
@@ -27,7 +29,18 @@ if TYPE_CHECKING:
 
 
 def loop_over_elements(graph: FuncGraph, args: Any, dims: Any, size: Size) -> list[Batched]:
-    """Run `graph`, typed for one element, for each element in turn; [(node, 0)] of its outputs, under the builder."""
+    """Run `graph`, typed for one element, for each element in turn; [(node, 0)] of its outputs, under the builder.
+
+    raises : ShapeError for an output whose size the graph finds
+    """
+    found: set = set().union(*[symbols_of_abstract(node.abstract) for node in graph.nodes
+                               if isinstance(node.fn, Primitive) and "dynamic" in node.fn.traits])
+    for output in graph.outputs:
+        if found & symbols_of_abstract(output.abstract):
+            name = output.fn.name if isinstance(output, CNode) and isinstance(output.fn, Primitive) else graph.name
+            what = "a number that is a size is another one" if isinstance(output.abstract, AbstractScalar) else \
+                f"the result of {name} has another size"
+            raise ShapeError(f"vmap: {what} for each element", location=output.origin.location, note=str(output.abstract))
     args = [move_batch_axis(x, dim) for x, dim in zip(args, dims)]
     outs = [_tensor_type(node.abstract) for node in graph.outputs]
     buffers = [AbstractTensor(out.dtype, (size,) + out.shape) for out in outs]

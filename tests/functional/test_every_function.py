@@ -1,5 +1,5 @@
 """Every public function of ops, mint, numpy, scipy and Tensor that takes plain operands gives in a compiled function what it
-gives in eager mode: written into the graph, or by Python where a graph cannot say it."""
+gives in eager mode: written into the graph, or by Python where a graph cannot say it. Under vmap it gives what a loop gives."""
 import inspect
 
 import numpy as np
@@ -19,8 +19,8 @@ OPERANDS = [(X,), (V,), (PLACES,), (FLAGS,), (NUMBER,), (NONE,), (X, X), (X, V),
             (FLAGS, FLAGS), (X, 1), (X, 0), (X, NUMBER), (V, 2), (X, FLAGS), (X, 0, 1), (X, 1, PLACES), (X, X, X), (V, V, V),
             (X, PLACES, V), (FLAGS, X, X), (X, (1, 0)), (X, (3, 3)), ((X, X),), (2,), (X, 2.0, 1.0), (X, 0, PLACES, V)]
 # what draws, what shows memory or prints, and what is made for the rooms themselves
-DRAWS = ("rand", "dropout", "multinomial", "bernoulli", "normal", "uniform", "poisson", "shuffle", "gamma", "cauchy", "choice_with",
-         "exponential", "gumbel", "laplace", "geometric", "initial_seed", "empty")
+DRAWS = ("rand", "dropout", "multinomial", "bernoulli", "normal", "uniform", "poisson", "shuffle", "gamma", "cauchy",
+         "choice_with", "exponential", "gumbel", "laplace", "geometric", "initial_seed", "empty")
 APART = {"data_ptr", "to_dlpack", "of_elements", "wrap", "doc_of", "print_", "seed", "eigh", "from_numpy", "move_here",
          "moved_to"}
 
@@ -91,6 +91,42 @@ def test_a_compiled_function_gives_what_eager_mode_gives(room, name):
     for call, arrays, eager in calls_of(getattr(ROOMS[room], name)):
         made = flat(ms.jit(call)(*map(tensors, arrays)))
         assert len(made) == len(eager) and all(map(is_same, eager, made)), (eager, made)
+
+
+def rows_of(operand):
+    """An operand for two elements, which differ."""
+    if isinstance(operand, tuple):
+        return tuple(map(rows_of, operand))
+    return np.stack([operand, operand[::-1] if operand.ndim else operand + 1])
+
+
+def row(operand, k):
+    return tuple(row(part, k) for part in operand) if isinstance(operand, tuple) else operand[k]
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.python_runs("what a graph cannot say of the function's operands")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("room, name", FUNCTIONS, ids=[".".join(pair) for pair in FUNCTIONS])
+def test_vmap_gives_what_a_loop_gives_or_tells_that_sizes_differ(room, name):
+    for call, arrays, eager in calls_of(getattr(ROOMS[room], name)):
+        batches = [rows_of(operand) for operand in arrays]
+        try:
+            rows = [flat(call(*[tensors(row(b, k)) for b in batches])) for k in (0, 1)]
+        except ms.common.errors.MindliteError:               # the other element is not what it takes
+            continue
+        if not arrays or not all(isinstance(part, Tensor) for part in rows[0]):
+            continue
+        for way in (lambda f: f, ms.jit):
+            try:
+                made = flat(way(ms.vmap(call))(*map(tensors, batches)))
+            except ms.common.errors.ShapeError as error:
+                assert "for each" in str(error)
+                continue
+            assert len(made) == len(rows[0])
+            for k, part in enumerate(made):
+                close = dict(rtol=2e-3, atol=1e-3, equal_nan=True)
+                assert all(np.allclose(part[n].asnumpy(), rows[n][k].asnumpy(), **close) for n in (0, 1))
 
 
 def test_most_functions_take_some_of_the_operands():
