@@ -12,6 +12,7 @@ from ..common.errors import ArgumentError, DTypeError, Refusal, ShapeError, Valu
 from ..common.tensor import Tensor
 from ..mindir.protocol import CallOf, CustomGradient
 from ..pynative import custom, gate
+from .registration import Registration
 
 
 def _function(what, value):
@@ -95,8 +96,9 @@ class Custom:
     func                : (*ndarrays) -> ndarray, or a tuple of them
     out_shape, out_dtype: what it gives: values, or functions of the inputs' shapes and dtypes; None: not checked
     bprop               : bprop(*inputs, out, dout), one gradient for each input; None: it has no gradient
+    reg_info            : registrations (CustomRegOp), dicts or JSON; None: those that custom_info_register gave the function
     raises              : ValueRangeError for another func_type; when called: ShapeError, DTypeError where the result is
-                          not what was promised
+                          not what was promised, ArgumentError, DTypeError where the inputs are not as registered
     """
 
     def __init__(self, func, out_shape=None, out_dtype=None, func_type="pyfunc", bprop=None, reg_info=None):
@@ -105,6 +107,7 @@ class Custom:
                                   hint="a compiled operator is written with mindlite's own kernels")
         self.func, self.out_shape, self.out_dtype = _function("Custom", func), out_shape, out_dtype
         self.bprop = bprop if bprop is None else _function("Custom", bprop)
+        self.registration = Registration(func, reg_info)
 
     def __mindir__(self):
         raise Refusal(f"Custom calls the Python function {getattr(self.func, '__name__', 'func')}")
@@ -113,8 +116,10 @@ class Custom:
         return self._run(*inputs) if self.bprop is None else custom(self._run, self.bprop, inputs)
 
     def _run(self, *inputs):
+        fitting = self.registration.check_inputs(inputs)
         given = self.func(*[x.asnumpy() if isinstance(x, Tensor) else x for x in inputs])
         outs = [Tensor(x) for x in (given if isinstance(given, tuple) else (given,))]
+        self.registration.check_outputs(fitting, outs)
         for what, promised, error in (("shape", self.out_shape, ShapeError), ("dtype", self.out_dtype, DTypeError)):
             if promised is None:
                 continue

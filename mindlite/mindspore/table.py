@@ -49,6 +49,8 @@ _GRADIENTS.update({name: f"mindlite.functional.operator_gradients:{name}" for na
     "ResizeNearestNeighborGrad", "SliceGrad", "StridedSliceGrad", "UpsampleNearest3DGrad", "UpsampleTrilinear3DGrad")})
 _GRADIENTS["ResizeNearestNeighborV2Grad"] = _GRADIENTS["ResizeNearestNeighborGrad"]
 _GRADIENTS["CTCLoss"] = "mindlite.functional.sequence_loss:CTCLoss"
+_REGISTRATION = {name: f"mindlite.functional.registration:{name}" for name in (
+    "CustomRegOp", "DataType", "custom_info_register")}
 # MindSpore's words for operators that have another name here.
 _SYNONYMS = {
     **{f"tensor_{name}": f"mindlite.ops:{found}" for name, found in {
@@ -166,8 +168,8 @@ _REASONS["a class for Ascend or GPUs alone"] = tuple("""
     EmbeddingLookupThor EmbeddingThor GetNextSingleOp GroupLossScaleManager MultiFieldEmbeddingLookup TCPStore
     connect_network_with_dataset get_comm_name""".split())
 _REASONS["it registers kernels of MindSpore's C++"] = tuple("""
-    AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp DataType DtypeToEnum TBERegOp custom_info_register
-    get_vm_impl_fn kernel ms_kernel op_info_register prim_arg_register tensor_operator_registry _ms_pyfunc""".split())
+    AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder DtypeToEnum TBERegOp get_vm_impl_fn kernel ms_kernel
+    op_info_register prim_arg_register tensor_operator_registry _ms_pyfunc""".split())
 _REASONS["a node of the graphs in MindSpore's C++"] = tuple("""
     CopyWithSlice GeSwitch J Merge PyExecute Reusing SliceGetItem UpdateState _AllSwap _Grad _NullType _Vmap _add_attr _null
     _ones_like_for_grad array_reduce distribute embed env_get environ_add environ_create environ_get environ_set geswitch hastype
@@ -306,7 +308,7 @@ MODULES = {
     "nn.dynamic_lr": (_NN, {}),
 
     "ops": (_OPS, {**_SYNONYMS, **_MINT_INSIDE, **_PRIMITIVE, **_GRADIENTS, **_WORDS, **_COLLECTIVES, **_OF_ASCEND,
-             "flash_attention_score": _INSIDE + "flash_attention_score"}),
+             **_REGISTRATION, "flash_attention_score": _INSIDE + "flash_attention_score"}),
     "ops.function.comm_func": ((), _COLLECTIVES),
     "ops.operations": (_OPERATIONS, {**_GRADIENTS, **_OF_ASCEND, "identity": "mindlite.ops.operations:Identity",
                                      "ReduceOp": "mindlite.ops:ReduceOp",

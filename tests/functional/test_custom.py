@@ -1,4 +1,7 @@
 """Gradients of a user's own for functions and values, and derivatives as Cells."""
+import functools
+import json
+
 import numpy as np
 import pytest
 
@@ -6,6 +9,7 @@ import mindlite as ms
 from mindlite import Tensor, nn, ops
 from mindlite.common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from mindlite.functional import Custom, HookBackward, InsertGradientOf, custom_vjp
+from mindlite.functional.registration import CustomRegOp, DataType, custom_info_register
 
 
 @pytest.fixture(params=["eager", "jit", "GRAPH_MODE"])
@@ -100,3 +104,74 @@ def test_a_custom_operator_keeps_what_it_promised():
         Custom(lambda x: x, None, ms.float64)(vector(1, 2))
     with pytest.raises(ValueRangeError, match="func_type is 'pyfunc'"):
         Custom(lambda x: x, func_type="aot")
+
+
+def registered(*kinds, target="CPU", rows=(("float32", "float32"), ("float16", "float16")), **attrs):
+    """A registration with one input of each kind and one output, and rows of dtypes."""
+    made = CustomRegOp("twice")
+    for number, kind in enumerate(kinds or ("required",)):
+        made.input(number, f"x{number}", kind)
+    made.output(0, "y")
+    for row in rows:
+        made.dtype_format(*[(name, "DefaultFormat") for name in row])
+    for name, value in attrs.items():
+        made.attr(name, "required", "int", value)
+    return made.target(target).get_op_info()
+
+
+def half(*values):
+    return vector(*values).astype(ms.float16)
+
+
+def test_a_registration_is_what_operands_are_held_against():
+    @custom_info_register(registered())
+    def twice(x):
+        return x * 2
+    for double in (Custom(twice), Custom(lambda x: x * 2, reg_info=registered()), Custom(lambda x: x * 2, reg_info=json.dumps(
+            registered()))):
+        same(double(vector(1, 2)), 2, 4)
+        assert double(half(1)).dtype is ms.float16
+        with pytest.raises(DTypeError, match=r"the inputs are \['float64'\]; registered are \['float32'\], \['float16'\]"):
+            double(vector(1, 2).astype(ms.float64))
+        with pytest.raises(ArgumentError, match="2 inputs were given, registered are 1"):
+            double(vector(1), vector(1))
+    with pytest.raises(DTypeError, match=r"the function gives \['float64'\]; registered are \['float32'\]"):
+        Custom(lambda x: x.astype(np.float64), reg_info=registered())(vector(1))
+    same(twice(vector(3)), 6)
+
+
+def test_a_registration_of_another_target_is_left_out():
+    for target, error in (("Ascend", None), ("CPU", DTypeError), ("UnKnown", DTypeError), (None, DTypeError)):
+        call = functools.partial(Custom(lambda x: x, reg_info=[registered(target=target)]), vector(1).astype(ms.int32))
+        if error is None:
+            assert call().dtype is ms.int32
+        else:
+            with pytest.raises(error):
+                call()
+
+
+def test_inputs_may_be_optional_or_many():
+    rows = (("float32", "", "float32"),)
+    pair = Custom(lambda x, y=0: x + y, reg_info=registered("required", "optional", rows=rows))
+    same(pair(vector(1)), 1), same(pair(vector(1), vector(2)), 3)
+    total = Custom(lambda *xs: sum(xs), reg_info=registered("dynamic", rows=(("float32", "float32"),)))
+    same(total(vector(1), vector(2), vector(4)), 7)
+    with pytest.raises(DTypeError):
+        total(vector(1), vector(2).astype(ms.int32))
+    with pytest.raises(ArgumentError):
+        pair(vector(1), vector(1), vector(1))
+
+
+def test_a_registration_that_says_nothing_or_the_wrong_thing_is_refused():
+    assert DataType.F32_Default == ("float32", "DefaultFormat") and DataType.I64_NCHW == ("int64", "NCHW")
+    assert DataType.None_None == ("", "") and DataType.C64_Default == ("complex64", "DefaultFormat")
+    for error, make in [
+            (ValueRangeError, lambda: CustomRegOp(" ")), (ArgumentError, lambda: CustomRegOp(3)),
+            (ArgumentError, lambda: CustomRegOp().input("x")), (ArgumentError, lambda: CustomRegOp().output(0, 1)),
+            (ValueRangeError, lambda: CustomRegOp().input(0, "x", "many")), (ArgumentError, lambda: CustomRegOp().target(0)),
+            (ValueRangeError, lambda: CustomRegOp().input(0).dtype_format()), (ArgumentError, lambda: CustomRegOp().attr(1)),
+            (ValueRangeError, lambda: CustomRegOp().input(0).dtype_format("float32")),
+            (ArgumentError, lambda: custom_info_register(3)), (ValueRangeError, lambda: custom_info_register("{")),
+            (ValueRangeError, lambda: Custom(lambda x: x, reg_info=registered(axis="0")))]:
+        with pytest.raises(error):
+            make()
