@@ -14,7 +14,7 @@ import math
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -187,11 +187,11 @@ class Engine:
 
     def open_window(self, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, group: Any) -> Window:
         """A Window for arrays of these shapes, the same on all ranks, which all open in the same order."""
-        return Window([np.empty(shape, dtype) for shape in shapes])
+        return Window(Arrays([np.empty(shape, dtype) for shape in shapes]))
 
     def read_window(self, window: Window, arrays: Sequence[np.ndarray], group: Any) -> list[np.ndarray]:
-        """All ranks' arrays, those of the first rank first, for who folds them where they are read: an all_reduce of them.
-        They may be read until the window, which is of one use, is gone."""
+        """All ranks' arrays, those of the first rank first, for who folds them where they are read: an all_reduce of them; Arrays
+        where they lie in a memory that stays. They may be read until the window, which is of one use, is gone."""
         ranks = self._joined("all_reduce", group, sum([array.nbytes for array in arrays]))
         return self.put_down(window, arrays, ranks)
 
@@ -265,9 +265,11 @@ class Engine:
 
     def _joined(self, operator: str, group: Any, nbytes: int, to: int | None = None) -> tuple[int, ...]:
         self.in_turn()
-        self.place(group)
         ranks = self.members(group)
-        self._note(operator, group, ",".join(map(str, ranks)) if to is None else f"{self.rank})->({ranks[to]}")
+        if self.rank not in ranks:
+            self.place(group)                                # which says so
+        if self.steps is not None:
+            self._note(operator, group, ",".join(map(str, ranks)) if to is None else f"{self.rank})->({ranks[to]}")
         entry = self.sent.setdefault(operator, [0, 0])
         entry[0] += 1
         entry[1] += ring_bytes(operator, nbytes, len(ranks))
@@ -278,10 +280,18 @@ class Engine:
             self.steps.append(f"{operator}_{SYNONYMS.get(group, group)}_({ranks})")
 
 
-class Window:
-    """What a rank is about to add to a sum that is made where it is read. mine: arrays, which it may fill"""
+class Arrays(list[np.ndarray]):
+    """Arrays that are used in many runs. places: where they begin"""
 
-    def __init__(self, mine: list[np.ndarray]) -> None:
+    def __init__(self, arrays: Iterable[np.ndarray]) -> None:
+        super().__init__(arrays)
+        self.places = tuple(map(address, self))
+
+
+class Window:
+    """What a rank is about to add to a sum that is made where it is read. mine: Arrays, which it may fill"""
+
+    def __init__(self, mine: Arrays) -> None:
         self.mine = mine
 
 
@@ -342,14 +352,18 @@ class Beside:
             pending.over.set()
 
 
+_SENT = {"all_reduce": (2, 1), "all_gather": (1, 1), "reduce_scatter": (1, 1), "all_to_all": (1, 1), "broadcast": (1, 1),
+         "send": (1, 0), "barrier": (0, 0)}      # {operator: (times, fewer)}: times * (count - fewer) parts
+
+
 def ring_bytes(operator: str, nbytes: Size, count: int) -> Size:
     """The bytes that each of `count` ranks sends, for a whole of `nbytes` (of all_to_all: for this rank's part of it): a function
     of the sizes that are open.
 
     source : Thakur, Rabenseifner and Gropp 2005, section 4; parallel/boxing.py predicts by the same
     """
-    times = {"all_reduce": 2 * (count - 1), "all_gather": count - 1, "reduce_scatter": count - 1, "all_to_all": count - 1,
-             "broadcast": count - 1, "send": count, "barrier": 0}[operator]
+    often, less = _SENT[operator]
+    times = often * (count - less)
     return (2 * times * nbytes + count) // (2 * count)       # to the nearest
 
 

@@ -11,7 +11,7 @@ on several machines, those of one machine have prices of their own: a mesh has a
 (`Engine.reach`). "fold" is a sum that travels, "all_reduce" one that compiled steps read in place (parallel/windows.py).
 
 A plan is a choice between ways that often cost nearly the same, and one time that was measured badly would change it from run to
-run. So few things are measured, and what is known is not: how many bytes each kind copies in memory that is shared (`TRAFFIC`);
+run. So few things are measured, and what is known is not: how many bytes each kind copies in memory that is shared (`traffic`);
 that a byte between machines costs the same in each kind, unless it was clearly another (`CLEAR`). Prices are rounded to steps of
 STEP around usual ones, so that a time within a factor of 2 of those is the usual price. What was found is kept in cache_dir, by
 machine, number of ranks, library and transport, and never measured again (delete links.json there for that). All ranks have the

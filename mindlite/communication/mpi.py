@@ -221,7 +221,7 @@ class MpiEngine(Engine):
                 way.gather(packed(arrays).view(np.uint8), [size * out.itemsize for size in sizes], out.view(np.uint8))
                 return unpacked(out, [array.shape for array in arrays] * len(ranks))
             return self._agreed(ranks, what, job)
-        for mine, array in zip(window.mine, arrays):
+        for mine, array in zip(window.mine, arrays) if arrays is not window.mine else ():
             if array is not mine:
                 mine[...] = array
         self._agreed(ranks, f"{what} in {window.place()}", lambda way: None)

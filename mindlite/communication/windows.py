@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..common.ranks import Window
+from ..common.ranks import Arrays, Window
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 KEPT = 64                                        # programs, of which a Memory keeps the arrays
@@ -37,22 +37,24 @@ class Memory:
     def __init__(self, halves: np.ndarray, number: int) -> None:
         self.halves, self.number, self.turn = halves, number, 0
         self.lent: Callable[[], Window | None] = lambda: None
-        self.known: dict[tuple, list[list[np.ndarray]]] = {}
+        self.known: dict[tuple, tuple[list[Arrays], Arrays]] = {}
 
     @property
     def nbytes(self) -> int:
         """Of a row."""
         return self.halves.shape[2]
 
-    def arrays(self, shapes: Shapes, dtype: np.dtype) -> list[list[np.ndarray]]:
-        """For each rank the arrays of these shapes in its row of the half whose turn it is; those of few programs are kept."""
+    def arrays(self, shapes: Shapes, dtype: np.dtype) -> tuple[list[Arrays], Arrays]:
+        """For each rank the arrays of these shapes in its row of the half whose turn it is, and all of them; those of few programs
+        are kept."""
         key = self.turn, shapes, dtype
         if key not in self.known:
             if len(self.known) >= KEPT:
                 self.known.clear()
             begins = starts(shapes, dtype)
-            self.known[key] = [[np.ndarray(shape, dtype, row, begin) for begin, shape in zip(begins, shapes)]
-                               for row in self.halves[self.turn]]
+            rows = [Arrays(np.ndarray(shape, dtype, row, begin) for begin, shape in zip(begins, shapes))
+                    for row in self.halves[self.turn]]
+            self.known[key] = rows, Arrays(itertools.chain(*rows))
         return self.known[key]
 
 
@@ -60,16 +62,15 @@ class SharedWindow(Window):
     """One use of a Memory by one run."""
 
     def __init__(self, memory: Memory, place: int, shapes: Shapes, dtype: np.dtype) -> None:
-        rows = memory.arrays(shapes, dtype)
+        rows, self.theirs = memory.arrays(shapes, dtype)
         super().__init__(rows[place])
         self.memory = memory
-        self.theirs = [array for row in rows for array in row]
 
     def place(self) -> str:
         """Which memory it is, in the words of all ranks: they compare them when they meet."""
         return f"memory {self.memory.number}, half {self.memory.turn}"
 
-    def met(self) -> list[np.ndarray]:
+    def met(self) -> Arrays:
         """All ranks have met: their arrays. The next window is the other half."""
         self.memory.turn = 1 - self.memory.turn
         return self.theirs

@@ -17,7 +17,7 @@ import numpy as np
 from ..common.dim import Dim, product
 from ..common.dtype import DType
 from ..common.errors import MindliteError, Passed, Signal, Stage
-from ..common.ranks import address, engine
+from ..common.ranks import Arrays, address, engine
 from ..common.records import dataclass
 from ..common.tensor import Tensor
 from ..fallback.log import current_log
@@ -145,7 +145,7 @@ class OpenWindow:
 
     def __call__(self) -> tuple[int, ...]:
         window = engine().open_window(self.shapes, self.dtype.numpy, self.group)
-        return (self.objects.add(window), *[address(array) for array in window.mine])
+        return (self.objects.add(window), *window.mine.places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +158,14 @@ class ReadWindow:
 
     def __call__(self, number: int, *pointers: int) -> tuple[int, ...]:
         window = self.objects.items[number]
-        arrays = [mine if pointer == address(mine) else array_at(pointer, self.dtype, shape)
-                  for mine, pointer, shape in zip(window.mine, pointers, self.shapes)]
+        arrays: list[np.ndarray] = window.mine
+        if pointers != window.mine.places:
+            arrays = [mine if pointer == place else array_at(pointer, self.dtype, shape) for mine, place, pointer, shape
+                      in zip(window.mine, window.mine.places, pointers, self.shapes)]
         with Stage("run"):
             theirs = engine().read_window(window, arrays, self.group)
         self.objects.add(theirs)
-        return tuple([address(array) for array in theirs])
+        return theirs.places if isinstance(theirs, Arrays) else tuple(map(address, theirs))
 
 
 def is_operator(function: Any) -> bool:
