@@ -81,8 +81,9 @@ def cell_path(cells: Any) -> str:
 
 @functools.lru_cache(maxsize=None)
 def is_framework(filename: str) -> bool:
-    """True for files of mindlite itself, whose frames stay hidden in errors."""
-    return filename.startswith(_ROOT)
+    """True for files of mindlite itself, and for the code of calls that it writes: their frames stay hidden in errors."""
+    return filename.startswith((_ROOT, CALL))
 
 
+CALL = "<call of "                               # how the name of such code begins
 _ROOT = __file__[:__file__.rindex("common")]

@@ -45,8 +45,8 @@ class Memory:
         return self.halves.shape[2]
 
     def arrays(self, shapes: Shapes, dtype: np.dtype) -> tuple[list[Arrays], Arrays]:
-        """For each rank the arrays of these shapes in its row of the half whose turn it is, and all of them; those of few programs
-        are kept."""
+        """For each rank the arrays of these shapes in its row of the half whose turn it is, and all of them; those of few
+        programs are kept."""
         key = self.turn, shapes, dtype
         if key not in self.known:
             if len(self.known) >= KEPT:

@@ -165,7 +165,7 @@ class ReadWindow:
         with Stage("run"):
             theirs = engine().read_window(window, arrays, self.group)
         self.objects.add(theirs)
-        return theirs.places if isinstance(theirs, Arrays) else tuple(map(address, theirs))
+        return theirs.places if isinstance(theirs, Arrays) else tuple([address(array) for array in theirs])
 
 
 def is_operator(function: Any) -> bool:

@@ -31,6 +31,7 @@ from ..backend import python_entry
 from ..common.config import config
 from ..common.device import kinds
 from ..common.dtype import dtype as as_dtype
+from ..common.location import CALL
 from ..common.storage import ShardedArray, part_here
 from ..common.tensor import Parameter, Tensor
 from ..infer.results import Container, Made, Result
@@ -203,7 +204,7 @@ class Writer:
     def define(self, head: str, lines: Iterable[str]) -> str:
         """The function with these lines."""
         text = "\n    ".join([head, *lines])
-        exec(compile(text, f"<call of {self.executable.name}>", "exec"), self.names)
+        exec(compile(text, f"{CALL}{self.executable.name}>", "exec"), self.names)
         return text
 
     def head(self) -> tuple[list[str], list[tuple[int, str]], Sequence[str]]:

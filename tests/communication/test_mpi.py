@@ -212,11 +212,57 @@ def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how, ra
     assert told in err if how != "stop" or ranks == 2 else "waits in collective 2 of the ranks [0, 1, 2, 3]: fold by sum" in err
     assert how != "stop" or re.search(r"waits in .*, at \S+\.py:\d+ in fail, and the others", err)
     assert len(re.findall("^mindlite: ", err, re.MULTILINE)) <= 2 * ranks    # how it ends, what it hears of another
-    rows = [path.read_text().split() for path in map(tmp_path.joinpath, map(str, range(ranks))) if path.exists()]   # of who began
+    assert_all_are_gone(tmp_path, ranks)
+
+
+def assert_all_are_gone(folder, ranks):
+    """Behind the timeout and a second from when the last rank has written its process and the time into a file of the folder."""
+    rows = [path.read_text().split() for path in map(folder.joinpath, map(str, range(ranks))) if path.exists()]   # of who began
     end = max(float(moment) for _, moment in rows) + TIMEOUT + 1
     while (left := [rank for rank, (process, _) in enumerate(rows) if is_running(int(process))]) and time.time() < end:
         time.sleep(0.01)
     assert not left and time.time() < end, f"the ranks {left} are still there"
+
+
+STOPS = """
+import os, signal, sys, threading, time
+import numpy as np
+import mindlite as ms
+from mindlite import Tensor
+from mindlite.communication import get_rank, init
+from mindlite.ops.collectives import all_gather
+init(timeout=4)
+compiled, x = ms.jit(lambda x: all_gather(x) + 1), Tensor(np.ones(1 << 20, np.float32))
+
+
+def stop():
+    time.sleep(0.5)
+    with open(f"{sys.argv[1]}/{get_rank()}", "w") as stream:
+        stream.write(f"{os.getpid()} {time.time()}")
+    if get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+compiled(x)
+threading.Thread(target=stop).start()
+while True:
+    compiled(x)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["1", "0"])
+def test_a_rank_that_stops_within_a_collective_ends_all_in_time(memory, monkeypatch, tmp_path):
+    """In the midst of an all_gather of many pieces, in a compiled function; the message names the line of the call."""
+    launch.needs_mpi()
+    monkeypatch.setenv("MINDLITE_SHARED_MEMORY", memory)
+    program = tmp_path / "stops.py"
+    program.write_text(STOPS)
+    status, _, err = launch.mpirun(2, program, str(tmp_path), limit=60)
+    assert status != 0
+    assert_all_are_gone(tmp_path, 2)
+    place = rf"at \S+stops\.py:{len(STOPS.splitlines())} in <module>"
+    assert re.search(rf"rank 0 waits in collective .*: gather of float32.*, {place}, and the others have not come", err), err
 
 
 GROUPS = """
