@@ -11,7 +11,7 @@ import mindlite.dataset as ds
 from mindlite.dataset import draws, transforms, vision
 from mindlite.dataset.operation import Operation
 from mindlite.dataset.rows import MapDataset
-from mindlite.dataset.vision import formats, hsv, kernels, resizing
+from mindlite.dataset.vision import formats, hsv, kernels, resizing, smoothing
 
 ROWS, COLUMNS = np.mgrid[0:37, 0:53]
 IMAGE = np.stack([(ROWS * 5 + COLUMNS * 2) % 256, (COLUMNS * 4 + ROWS) % 256, (ROWS * COLUMNS // 8) % 256], -1).astype(np.uint8)
@@ -688,12 +688,55 @@ def operations_of_bytes(numbers):
     return [vision.AdjustHue(numbers.uniform(-0.5, 0.5)), vision.AdjustBrightness(numbers.uniform(0, 3)),
             vision.AdjustContrast(numbers.uniform(0, 3)), vision.AdjustSaturation(numbers.uniform(0, 3)),
             vision.AdjustSharpness(numbers.uniform(0, 3)), vision.ConvertColor(vision.ConvertMode.COLOR_RGB2GRAY),
+            vision.ConvertColor(vision.ConvertMode.COLOR_RGB2BGRA),
             vision.GaussianBlur(odd_sizes, numbers.uniform(0.3, 3)), vision.GaussianBlur(odd_sizes),
             vision.Rotate(numbers.uniform(0, 360), how, bool(numbers.integers(2)), fill_value=fill),
             vision.Affine(numbers.uniform(-90, 90), [0.2, -0.1], numbers.uniform(0.5, 2), [10.0, 5.0], how, fill),
             vision.Perspective(ends, moved, how), vision.Equalize(), vision.AutoContrast(numbers.uniform(0, 30), [3, 200]),
             vision.Solarize(sorted(numbers.uniform(0, 255, 2).tolist())),
             *[vision.Resize(numbers.integers(1, 50, 2).tolist(), kind) for kind in (vision.Inter.AREA, vision.Inter.CUBIC)]]
+
+
+def operations_of_floats(numbers):
+    """Those of them that take float32, and others."""
+    left = vision.AdjustHue, vision.Equalize, vision.AutoContrast, vision.Solarize, vision.Resize
+    orders = vision.ConvertMode.COLOR_RGB2BGRA, vision.ConvertMode.COLOR_RGB2BGR
+    return [*(one for one in operations_of_bytes(numbers) if not isinstance(one, left)), *map(vision.ConvertColor, orders),
+            vision.HorizontalFlip(), vision.Rotate(77, vision.Inter.LINEAR, True), vision.AdjustSharpness(0.0)]
+
+
+def test_colours_blurs_and_maps_of_floats_have_the_bits_of_numpy(monkeypatch):
+    numbers = np.random.default_rng(10)
+    for k in range(8):
+        height, width = numbers.integers(1, 40, 2).tolist()
+        image = numbers.normal(50, 90, (height + 2, width + 3, 3)).astype(np.float32)[1:1 + height, 2:2 + width]
+        image = np.full_like(image, -0.0) if k == 3 else image
+        for operation in operations_of_floats(numbers):
+            given = [image] + [np.ascontiguousarray(image[..., :1])] * isinstance(operation, (vision.Rotate, vision.GaussianBlur))
+            found = list(map(operation, given))
+            with monkeypatch.context() as without:
+                if isinstance(operation, vision.GaussianBlur):       # the text of float32 is another loop, the one over weights
+                    without.setattr(kernels, "blurred", lambda image, across, down: kernels.resampled(
+                        image, smoothing.neighbours(len(image), down), smoothing.neighbours(image.shape[1], across)))
+                else:
+                    without.setattr(kernels, "float_image", lambda image: False)
+                wanted = list(map(operation, given))
+            for a, b in zip(found, wanted, strict=True):
+                assert a.dtype == b.dtype == np.float32 and a.tobytes() == b.tobytes(), (operation, image.shape)
+
+
+def test_gamma_noise_and_a_channel_of_zeros_have_the_bits_of_numpy(monkeypatch):
+    image = np.random.default_rng(11).integers(0, 256, (13, 17, 3), np.uint8)
+    for operation, given in ((vision.AdjustGamma(0.7, 1.2), image), (vision.RandomLighting(0.3), image),
+                             (vision.RandomLighting(0.3), image.astype(np.float32)),
+                             (vision.NormalizePad([1.0, 2, 3], [4.0, 5, 6], "float16"), image)):
+        found = []
+        for kind in (given.dtype, np.float64 if given.dtype == np.float32 else np.uint8):
+            draws.seed_eager(4)
+            found.append(operation(given.astype(kind)))
+            monkeypatch.setattr(kernels, "byte_image", lambda *given: False)
+        monkeypatch.undo()
+        assert found[0].tobytes() == found[1].astype(found[0].dtype).tobytes(), operation
 
 
 def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
@@ -718,7 +761,7 @@ def test_colours_blurs_and_maps_of_bytes_have_the_bits_of_numpy(monkeypatch):
     every = np.stack(np.meshgrid(np.arange(0, 256, 5), np.arange(0, 256, 3), np.arange(256), indexing="ij"), -1).astype(np.uint8)
     hue, saturation, value = hsv.to_hsv(every)
     for shift in (0, 77):
-        turned = kernels.turned(every.reshape(-1, 256, 3), shift, hsv.TABLES)
+        turned = kernels.turned(every.reshape(-1, 256, 3), shift)
         assert (turned.reshape(every.shape) == hsv.from_hsv((hue + shift) % 256, saturation, value)).all()
 
 

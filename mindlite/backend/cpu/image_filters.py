@@ -12,6 +12,7 @@ from ...common.dtype import float32, float64, int32, int64, uint8
 from .native import F32, F64, I8, I32, I64, PTR, Value, kernel_writer
 
 LANES = 4
+GROUP = 4                                # rows that are mixed at a time
 
 
 def _int(f, value, kind=I32):
@@ -103,19 +104,22 @@ def write_hue(f, channels):
     """The hue moved by a number in [0, 256): OpenCV's way to hue, saturation and value in whole numbers, and back in doubles."""
     f.fastmath = ()
     stride, width, shift = f.arg(1), f.arg(2), f.convert(f.arg(4), I32)
-    image, out, saturations = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3)), f.array(int32, f.arg(5))
-    hues = saturations.at(256)
+    image, out = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3))
+
+    def share(number, whole):            # whole / number in 1/4096, as OpenCV's tables have it
+        found = _int(f, _call(f, "llvm.rint.f64", f.number(F64, whole * 4096.0) / _float(f, number)))
+        return f.select(number.equals(0), f.number(I32, 0), found)
     with f.loop(f.begin, f.end) as y:
         line, target = image.at(y * stride), out.at(y * width * channels)
-        with f.loop(0, width) as x:
+        with f.loop(0, width, iterations=8) as x:
             red, green, blue = (_pixel(f, line, x * channels + k) for k in range(channels))
             value = f.select(red > green, red, green)
             value = f.select(value > blue, value, blue)
             least = f.select(red < green, red, green)
             span = value - f.select(least < blue, least, blue)
-            saturation = (span * saturations[f.convert(value, I64)] + 2048) >> 12
+            saturation = (span * share(value, 255) + 2048) >> 12
             turn = f.select(value.equals(green), blue - red + span * 2, red - green + span * 4)
-            hue = (f.select(value.equals(red), green - blue, turn) * hues[f.convert(span, I64)] + 2048) >> 12
+            hue = (f.select(value.equals(red), green - blue, turn) * share(span * 6, 256) + 2048) >> 12
             hue = f.select(hue < 0, hue + 256, hue)
             hue = (f.select(hue > 255, f.number(I32, 255), hue) + shift) & 255
             for k, byte in enumerate(_of_hue(f, hue, saturation, value)):
@@ -137,44 +141,115 @@ def _of_hue(f, hue, saturation, value):
         yield _int(f, found * 255.0 + 1e-5)
 
 
+@kernel_writer(lambda channels, order, floats: f"reordered_{channels}_{order}{'_floats' * floats}")
+def write_reordered(f, channels, order, floats):
+    """The channels in the order of the digits of `order`; A is 255."""
+    stride, width, kind = f.arg(1), f.arg(2), float32 if floats else uint8
+    image, out = f.array(kind, f.arg(0)), f.array(kind, f.arg(3))
+    full = f.number(F32, 255.0) if floats else f.number(I8, 255)
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(y * stride), out.at(y * width * len(order))
+        with f.loop(0, width) as x:
+            for k, channel in enumerate(order):
+                target[x * len(order) + k] = full if channel == "A" else line[x * channels + int(channel)]
+
+
 # ------------------------------------------------------------------- smoothing
 
-@kernel_writer(lambda channels: f"blurred_{channels}")
-def write_blurred(f, channels):
-    """Weights in 1/256 along the rows, then along the columns; the border is a mirror. Both halves fit into the image."""
+@kernel_writer(lambda channels, floats: f"sharpened_{channels}{'_floats' * floats}")
+def write_sharpened(f, channels, floats):
+    """A share of the image and one of its mean with eight neighbours, in which it counts five times; the border stays.
+
+    floats : the image is float32, the mean a double; else bytes, whose mean is rounded
+    """
+    f.fastmath = ()
+    stride, tall, wide = (f.arg(k) for k in (1, 2, 3))
+    image, out = (f.array(float32 if floats else uint8, f.arg(k)) for k in (0, 4))
+    shares, size = f.array(float32, f.arg(5)), wide * channels
+    ours, theirs = shares[0], shares[1]
+
+    def neighbour(row, i):
+        return Value(f, f.builder.fpext(row[i].ir, F64)) if floats else _pixel(f, row, i)
+
+    def mean(rows, i):
+        total = f.number(F64, 0.0) if floats else f.number(I32, 0)
+        for down, row in enumerate(rows):
+            for across in (-1, 0, 1):
+                value = neighbour(row, i + across * channels)
+                total = total + (value * (5.0 if floats else 5) if down == 1 and across == 0 else value)
+        if floats:
+            return Value(f, f.builder.fptrunc((total / 13.0).ir, F32))
+        return Value(f, f.builder.uitofp(((total * 2 + 13) // 26).ir, F32))          # of thirteenths no half is rounded
+
+    def blended(line, target, begin, end, rows=None):
+        with f.loop(begin, end) as i:
+            here = _as_float(f, line[i])
+            value = here * ours + (mean(rows, i) if rows else here) * theirs
+            target[i] = value if floats else _as_byte(f, _call(f, "llvm.rint.f32", value))
+    with f.loop(f.begin, f.end) as y:
+        line, target = image.at(y * stride), out.at(y * size)
+        with f.choose((y > 0) & (y < tall - 1) & (wide >= 3)) as (inner, border):
+            with inner:
+                blended(line, target, 0, channels)
+                blended(line, target, channels, size - channels, [image.at((y + k) * stride) for k in (-1, 0, 1)])
+                blended(line, target, size - channels, size)
+            with border:
+                blended(line, target, 0, size)
+
+
+@kernel_writer(lambda channels, floats: f"blurred_{channels}{'_floats' * floats}")
+def write_blurred(f, channels, floats):
+    """Weights along the rows, then along the columns; the border is a mirror. Both halves fit into the image.
+
+    floats : image and weights are float32, else bytes and in 1/256
+    """
+    f.fastmath = ()
     stride, tall, wide, across, down = (f.arg(k) for k in (1, 2, 3, 6, 7))
-    image, out, weights, work = (f.array(kind, f.arg(k)) for kind, k in ((uint8, 0), (uint8, 4), (int32, 5), (int32, 8)))
+    image, out = (f.array(float32 if floats else uint8, f.arg(k)) for k in (0, 4))
+    weights, work = (f.array(float32 if floats else int32, f.arg(k)) for k in (5, 8))
+    kind = F32 if floats else I32
     half, size, below = across // 2, wide * channels, down // 2
     line, total = work, work.at((wide + across) * channels)
     mixed = total.at(size)
     with f.loop(0, tall) as y:
         source, target = image.at(y * stride), mixed.at(y * size)
         with f.loop(0, size) as i:
-            line[half * channels + i] = _pixel(f, source, i)
+            line[half * channels + i] = source[i] if floats else _pixel(f, source, i)
         with f.loop(0, half) as k:
             for channel in range(channels):
                 line[(half - 1 - k) * channels + channel] = line[(half + 1 + k) * channels + channel]
                 line[(half + wide + k) * channels + channel] = line[(half + wide - 2 - k) * channels + channel]
-        _weighted(f, I32, target, size, across, weights, lambda k: line.at(k * channels))
+        _weighted(f, kind, target, size, across, weights, lambda k: line.at(k * channels))
     with f.loop(0, tall) as y:
         def row(k, y=y):
             place = y + k - below
             place = f.select(place < 0, 0 - place, place)
             return mixed.at(f.select(place < tall, place, (tall - 1) * 2 - place) * size)
-        _weighted(f, I32, total, size, down, weights.at(across), row)
         target = out.at(y * size)
-        with f.loop(0, size) as i:
-            target[i] = Value(f, f.builder.trunc(((total[i] + 32768) >> 16).ir, I8))
+        _weighted(f, kind, target if floats else total, size, down, weights.at(across), row)
+        if not floats:
+            with f.loop(0, size) as i:
+                target[i] = Value(f, f.builder.trunc(((total[i] + 32768) >> 16).ir, I8))
 
 
 def _weighted(f, kind, target, size, count, weights, row):
     """target[i] = sum over k of weights[k] * row(k)[i], in the order of k."""
-    with f.loop(0, size) as i:
-        target[i] = f.number(kind, 0 if kind == I32 else 0.0)
-    with f.loop(0, count) as k:
-        weight, source = weights[k], row(k)
+    def some(k, number, begins):
+        parts = [(weights[k + n], row(k + n)) for n in range(number)]
         with f.loop(0, size) as i:
-            target[i] = target[i] + weight * source[i]
+            total = f.number(kind, 0 if kind == I32 else 0.0) if begins else target[i]
+            for weight, source in parts:
+                total = total + weight * source[i]
+            target[i] = total
+    with f.choose(count >= GROUP) as (many, few):            # so many rows are read before the sum is written
+        with many:
+            some(f.number(I64, 0), GROUP, True)
+            with f.loop(1, count // GROUP) as k:
+                some(k * GROUP, GROUP, False)
+        with few:
+            some(f.number(I64, 0), 1, True)
+    with f.loop(f.select(count >= GROUP, count // GROUP * GROUP, 1), count) as k:
+        some(k, 1, False)
 
 
 @kernel_writer(lambda channels, floats: f"resampled_{channels}{'_floats' * floats}")
@@ -221,12 +296,13 @@ def _splat(f, value):
 
 # ------------------------------------------------------------------- maps of the plane
 
-@kernel_writer(lambda channels, taps, affine: f"warped_{channels}_{taps}{'_affine' * affine}")
-def write_warped(f, channels, taps, affine):
+@kernel_writer(lambda channels, taps, affine, floats: f"warped_{channels}_{taps}{'_affine' * affine}{'_floats' * floats}")
+def write_warped(f, channels, taps, affine, floats):
     """Each pixel from its place in the image, or from `taps` x `taps` neighbours there; what is outside is the filling."""
     f.fastmath = ()
     stride, tall, wide, width = (f.arg(k) for k in (1, 2, 3, 6))
-    image, out, filling, weights = (f.array(kind, f.arg(k)) for kind, k in ((uint8, 0), (uint8, 4), (uint8, 8), (float32, 9)))
+    image, out, filling = (f.array(float32 if floats else uint8, f.arg(k)) for k in (0, 4, 8))
+    weights = f.array(float32, f.arg(9))
     places = f.array(int64 if affine else float64, f.arg(7))
     with f.loop(f.begin, f.end) as y:
         line = out.at(y * width * channels)
@@ -281,9 +357,14 @@ def _mixed(f, image, stride, tall, wide, px, py, target, filling, weights, chann
     with f.choose((x >= 0) & (x + taps < wide) & (y >= 0) & (y + taps <= tall)) as (then, other):
         with then:
             corner = image.at(y * stride + x * channels)
-            totals = _sum_inside(f, corner, stride, across, down, channels, taps)
-            for channel, total in enumerate(totals):
-                target[channel] = _as_byte(f, _call(f, "llvm.floor.f32", total + 0.5))
+            total = _sum_inside(f, corner, stride, across, down, channels, taps)
+            if channels == 3 and image.dtype is uint8:
+                _store_three(f, total, target)
+            else:
+                each = [Value(f, f.builder.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)] \
+                    if channels == 3 else [total]
+                for channel, one in enumerate(each):
+                    target[channel] = _rounded(f, image, one)
         with other:
             for channel in range(channels):
                 total = f.variable(F32, 0.0)
@@ -292,27 +373,55 @@ def _mixed(f, image, stride, tall, wide, px, py, target, filling, weights, chann
                         inside = _within(x + j, y + i, wide, tall)
                         here = f.select(inside, (y + i) * stride + (x + j) * channels + channel, 0)
                         byte = f.select(inside, image[here], filling[channel])
-                        total.set(total.get() + down[i] * across[j] * Value(f, f.builder.uitofp(byte.ir, F32)))
-                target[channel] = _as_byte(f, _call(f, "llvm.floor.f32", total.get() + 0.5))
+                        total.set(total.get() + down[i] * across[j] * _as_float(f, byte))
+                target[channel] = _rounded(f, image, total.get())
+
+
+def _as_float(f, value):
+    """A byte, or a float32, or a vector of them, in float32."""
+    kind = value.ir.type
+    vector = isinstance(kind, ir.VectorType)
+    if (kind.element if vector else kind) == F32:
+        return value
+    return Value(f, f.builder.uitofp(value.ir, ir.VectorType(F32, kind.count) if vector else F32))
+
+
+def _rounded(f, image, total):
+    """A sum as an element of the image: of bytes halves are rounded up."""
+    return total if image.dtype is float32 else _as_byte(f, _call(f, "llvm.floor.f32", total + 0.5))
 
 
 def _sum_inside(f, corner, stride, across, down, channels, taps):
-    """The sum for each channel; nothing is outside, and a pixel more is in each row."""
+    """The sum, of three channels in four lanes; nothing is outside, and a pixel more is in each row."""
     parts = [_share(f, down[i] * across[j], corner.at(stride * i + j * channels), channels)
              for i in range(taps) for j in range(taps)]
-    total = functools.reduce(operator.add, parts)
-    if channels == 1:
-        return [total]
-    return [Value(f, f.builder.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)]
+    zero = f.number(F32, 0.0) if channels == 1 else Value(f, ir.Constant(ir.VectorType(F32, LANES), [0.0] * LANES))
+    return functools.reduce(operator.add, parts, zero)       # which makes 0.0 of -0.0
+
+
+def _store_three(f, total, target):
+    """Three of four sums as bytes, halves rounded up."""
+    build, kind = f.builder, total.ir.type
+    value = build.fadd(total.ir, ir.Constant(kind, [0.5] * LANES))
+    value = build.call(f.module.external("llvm.floor.v4f32", kind, [kind]), [value])
+    for comparison, limit in (("<", 0.0), (">", 255.0)):
+        end = ir.Constant(kind, [limit] * LANES)
+        value = build.select(build.fcmp_ordered(comparison, value, end), end, value)
+    value = build.trunc(build.fptosi(value, ir.VectorType(I32, LANES)), ir.VectorType(I8, LANES))
+    four = build.bitcast(value, I32)
+    build.store(build.trunc(four, ir.IntType(16)), build.inttoptr(target.address.ir, PTR), align=1)
+    target[2] = Value(f, build.trunc(build.lshr(four, ir.Constant(I32, 16)), I8))
 
 
 def _share(f, weight, pixel, channels):
     """A pixel by its weight: a float32, or four of which the last is one of the next pixel."""
     if channels == 1:
-        return weight * Value(f, f.builder.uitofp(pixel[0].ir, F32))
-    lanes = f.builder.load(f.builder.inttoptr(pixel.address.ir, PTR), typ=ir.VectorType(I8, LANES), align=1)
-    return _splat(f, weight) * Value(f, f.builder.uitofp(lanes, ir.VectorType(F32, LANES)))
+        return weight * _as_float(f, pixel[0])
+    kind = ir.VectorType(F32 if pixel.dtype is float32 else I8, LANES)
+    lanes = f.builder.load(f.builder.inttoptr(pixel.address.ir, PTR), typ=kind, align=1)
+    return _splat(f, weight) * _as_float(f, Value(f, lanes))
 
 
 KINDS = {"grey": write_grey, "blended": write_blended, "counted": write_counted, "looked_up": write_looked_up,
-         "hue": write_hue, "blurred": write_blurred, "resampled": write_resampled, "warped": write_warped}
+         "reordered": write_reordered, "sharpened": write_sharpened, "hue": write_hue, "blurred": write_blurred,
+         "resampled": write_resampled, "warped": write_warped}

@@ -26,25 +26,29 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
            "jpeg_table", "jpeg_part"    see jpeg.py
            "normalised"  args [image, bytes of a row, height, width, out float32, float32[mean.., std..]], [begin, end): rows;
                                facts: channels are the first axis of out, left and right are exchanged
-           "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows
+           "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows; channels: bytes of a pixel
            "nearest"     args [image, bytes of a row, out, its width, int64[width], int64[height]: which columns, which rows],
                                [begin, end): rows of out; channels: bytes of a pixel
+           "reordered"   args [image, elements of a row, width, out], [begin, end): rows; facts: a digit for each channel of out,
+                               A for 255; image and out are float32
+           "sharpened"   args [image, elements of a row, height, width, out, float32[share of the image, of the smoothed one]],
+                               [begin, end): rows; facts: image and out are float32
            "grey"        args [image, bytes of a row, width, out uint8 of one channel], [begin, end): rows
            "blended"     args [image, bytes of a row, width, out uint8, other, float32[share of the image, of the other]],
                                [begin, end): rows; facts: "one" float32, "grey" or "same", uint8 images without gaps
            "counted"     args [image, bytes of a row, height, width, int32[channels, 256]], [begin, end) is [0, 1)
            "looked_up"   args [image, bytes of a row, width, out uint8, uint8[channels, 256]], [begin, end): rows
-           "hue"         args [image, bytes of a row, width, out uint8, shift, int32[255 / i in 1/4096.., 256 / (6 i)..]],
-                               [begin, end): rows
-           "blurred"     args [image, bytes of a row, height, width, out uint8, int32[weights of a row.., of a column.. in 1/256],
+           "hue"         args [image, bytes of a row, width, out uint8, shift], [begin, end): rows
+           "blurred"     args [image, elements of a row, height, width, out, int32[weights of a row.., of a column.. in 1/256],
                                their numbers, work int32[(wide + row) channels + (1 + height) width channels]], [begin, end) is
-                               [0, 1)
+                               [0, 1); facts: image, out, weights and work are float32
            "resampled"   args [image, elements of a row, its height, width, out, its height, width, int64[width, neighbours],
                                float32[like it], neighbours, the same three for rows, work float32[wide channels + 4 +
                                (1 + tall) width channels + 4]], [begin, end) is [0, 1); facts: image and out are float32
-           "warped"      args [image, bytes of a row, its height, width, out uint8, its height, width, places, uint8[filling],
+           "warped"      args [image, elements of a row, its height, width, out, its height, width, places, filling of its dtype,
                                float32[32 x taps]], [begin, end): rows of out; facts: taps 1, 2 or 4; affine: places are int64
-                               in 1/1024, x of rows and what columns add to it, then y; else the map's float64[8]
+                               in 1/1024, x of rows and what columns add to it, then y; else the map's float64[8];
+                               image and out are float32
     """
     if to_dtype(dtype) is not uint8:
         return None

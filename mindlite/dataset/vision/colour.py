@@ -12,7 +12,7 @@ from ...common.lazy import LazyModule
 from .. import draws
 from ..operation import (FLOAT_MAX, DataError, either, flag, image_array, image_operation, items, joins, kind_of, number,
                          operation, probability, unnamed, whole, within)
-from .hsv import TABLES, from_hsv, to_hsv
+from .hsv import from_hsv, to_hsv
 from .kinds import ConvertMode
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
@@ -108,7 +108,7 @@ def hue_turned(image: Any, factor: float) -> Any:
     if not isinstance(image, Image.Image):
         array = of_bytes(colours(image_array(image, "AdjustHue"), "AdjustHue"), "AdjustHue")
         if kernels.byte_image(array):
-            return kernels.turned(array, int(factor * 255) % 256, TABLES)
+            return kernels.turned(array, int(factor * 255) % 256)
         hue, saturated, value = to_hsv(array)
         return from_hsv((hue + int(factor * 255)) % 256, saturated, value)
     if image.mode in ("L", "1", "I", "F"):                   # grey has no hue
@@ -132,24 +132,16 @@ def AdjustSharpness(image, /, sharpness_factor):
 
 def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     """See AdjustSharpness: Pillow's filter, the border as it is."""
-    if kernels.byte_image(image):
-        return blended(image, smoothed_bytes(image), factor)
+    if factor == 1:
+        return image.copy()
+    if kernels.byte_image(image) or kernels.float_image(image):
+        return kernels.sharpened(image, factor)
     smooth = image.astype(np.float64)
     if min(image.shape[:2]) >= 3:
         total: Any = sum(smooth[1 + i:smooth.shape[0] - 1 + i, 1 + j:smooth.shape[1] - 1 + j] * (5 if i == j == 0 else 1)
                     for i in (-1, 0, 1) for j in (-1, 0, 1)) / 13
         smooth[1:-1, 1:-1] = as_bytes(total, image)
     return blended(image, smooth, factor)
-
-
-def smoothed_bytes(image: np.ndarray) -> np.ndarray:
-    """The same filter of bytes, in whole numbers."""
-    smooth, wide = image.copy(), image.astype(np.uint16)
-    if min(image.shape[:2]) >= 3:
-        rows = wide[:-2] + wide[1:-1] + wide[2:]
-        total = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:] + 4 * wide[1:-1, 1:-1]
-        smooth[1:-1, 1:-1] = (2 * total + 13) // 26          # of thirteenths no half is rounded
-    return smooth
 
 
 @image_operation(gamma=unnamed(number(0)), gain=unnamed(number()), video=True)
@@ -159,7 +151,8 @@ def AdjustGamma(image, /, gamma, gain=1):
     Bytes are cut off after a factor of 255.999, as MindSpore and torchvision do it. raises : DataError for other dtypes
     """
     if image.dtype == np.uint8:
-        return np.clip((np.arange(256) / 255.0) ** gamma * 255.999 * gain, 0, 255).astype(np.uint8)[image]
+        table = np.clip((_VALUES / 255.0) ** gamma * 255.999 * gain, 0, 255).astype(np.uint8)
+        return kernels.looked_up(image, np.stack([table] * image.shape[2])) if kernels.byte_image(image) else table[image]
     if image.dtype.kind != "f":
         raise DataError("AdjustGamma: Expecting tensor in type of (uint8, float16, float32, float64). But got type "
                         f"{image.dtype}.")
@@ -257,7 +250,14 @@ def RandomLighting(image, /, alpha=0.05):
     """Noise along the principal components of ImageNet's colours (Krizhevsky et al. 2012)."""
     numbers = draws.generator().normal(0, alpha, 3) if alpha else np.zeros(3)
     vectors = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
-    return as_bytes(colours(image, "RandomLighting") + vectors @ (numbers * [55.46, 4.794, 1.148]), image)
+    moved = vectors @ (numbers * [55.46, 4.794, 1.148])
+    if kernels.byte_image(colours(image, "RandomLighting")):
+        return kernels.looked_up(image, as_bytes(_VALUES + moved[:, None], image))
+    if image.dtype == np.float32:        # along whole rows: a loop over the three channels of a pixel is short
+        rows, out = image.reshape(len(image), -1), np.empty(image.shape, np.float32)
+        np.add(rows, np.tile(moved, image.shape[1]), out=out.reshape(rows.shape), casting="unsafe")
+        return out
+    return as_bytes(image + moved, image)
 
 
 # ------------------------------------------------------------------- histograms and bits
@@ -478,6 +478,8 @@ def ConvertColor(image, /, convert_mode):
     image = image[..., None] if image.ndim == 2 else image
     if max(int(c) for c in order if c != "A") >= image.shape[2]:
         raise DataError(f"ConvertColor: number of channels of the image, {image.shape[2]}, does not fit {convert_mode.name}")
+    if kernels.byte_image(image) or kernels.float_image(image):
+        return kernels.reordered(image, order)
     alpha = np.full(image.shape[:2], 255, image.dtype)
     return np.stack([alpha if c == "A" else image[..., int(c)] for c in order], -1)
 
@@ -579,8 +581,12 @@ def padded_dtype(value: Any, name: str) -> str:
 def NormalizePad(image, /, mean, std, dtype="float32", is_hwc=True):
     """Normalize, and a fourth channel of zeros. dtype : float32 or float16"""
     found = normalised(image_array(image, "NormalizePad"), mean, std, is_hwc)
-    axis = -1 if is_hwc else 0
-    return np.concatenate([found, np.zeros_like(found.take([0], axis))], axis).astype(dtype)
+    if not is_hwc:
+        return np.concatenate([found, np.zeros_like(found[:1])]).astype(dtype)
+    out = np.zeros((*found.shape[:-1], found.shape[-1] + 1), dtype)
+    for k in range(found.shape[-1]):     # a loop over the channels of a pixel is short
+        out[..., k] = found[..., k]
+    return out
 
 
 @operation(rescale=number(), shift=number())

@@ -184,7 +184,13 @@ def PadToSize(image, /, size, offset=None, fill_value=0, padding_mode=Border.CON
 @image_operation(pil=False, video=True)
 def HorizontalFlip(image, /):
     """Left and right exchanged."""
-    return kernels.mirrored(image) if kernels.byte_image(image) else image[:, ::-1].copy()
+    return mirrored(image)
+
+
+def mirrored(image: np.ndarray) -> np.ndarray:
+    """See HorizontalFlip."""
+    loops = kernels.byte_image(image) or kernels.float_image(image)
+    return kernels.mirrored(image) if loops else image[:, ::-1].copy()
 
 
 @image_operation(pil=False, video=True)
@@ -198,7 +204,7 @@ def RandomHorizontalFlip(image, /, prob=0.5):
     """Left and right exchanged with probability `prob`."""
     if draws.generator().random() >= prob:
         return image
-    return kernels.mirrored(image) if kernels.byte_image(image) else image[:, ::-1].copy()
+    return mirrored(image)
 
 
 @image_operation(prob=probability, random=True, each=True)

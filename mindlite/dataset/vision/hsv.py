@@ -9,7 +9,6 @@ import numpy as np
 _LEVELS = np.arange(1, 256)
 _SATURATIONS = np.concatenate([[0], np.rint((255 << 12) / _LEVELS)]).astype(np.int64)      # 255 / i in 1/4096
 _HUES = np.concatenate([[0], np.rint((256 << 12) / (6 * _LEVELS))]).astype(np.int64)       # 256 / (6 i) in 1/4096
-TABLES = np.concatenate([_SATURATIONS, _HUES]).astype(np.int32)
 _SECTORS = np.array([[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]])    # which of four numbers is r, g, b
 
 

@@ -91,10 +91,29 @@ def normalised(image: np.ndarray, mean: Any, std: Any, planes: bool, out: np.nda
 
 
 def mirrored(image: np.ndarray) -> np.ndarray:
-    """Left and right exchanged. image : see `byte_image`"""
+    """Left and right exchanged. image : see `byte_image` and `float_image`"""
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
-    _run(_function("mirrored", channels), height, _address(image), image.strides[0], width, _address(out))
+    out = np.empty(image.shape, image.dtype)
+    _run(_function("mirrored", channels * image.itemsize), height, _address(image), image.strides[0], width, _address(out))
+    return out
+
+
+def reordered(image: np.ndarray, order: str) -> np.ndarray:
+    """The channels in the order of the digits of `order`; A is 255. image : see `byte_image` and `float_image`"""
+    height, width, channels = image.shape
+    out = np.empty((height, width, len(order)), image.dtype)
+    _run(_function("reordered", channels, order, image.dtype == np.float32), height, _address(image),
+         image.strides[0] // image.itemsize, width, _address(out))
+    return out
+
+
+def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
+    """factor * image + (1 - factor) * a smoothed one; see "sharpened". image : see `byte_image` and `float_image`"""
+    height, width, channels = image.shape
+    out = np.empty(image.shape, image.dtype)
+    shares = np.array([np.float32(factor), np.float32(1) - np.float32(factor)], np.float32)
+    _run(_function("sharpened", channels, image.dtype == np.float32), height, _address(image), image.strides[0] // image.itemsize,
+         height, width, _address(out), _address(shares))
     return out
 
 
@@ -146,21 +165,24 @@ def looked_up(image: np.ndarray, tables: np.ndarray) -> np.ndarray:
     return out
 
 
-def turned(image: np.ndarray, shift: int, tables: np.ndarray) -> np.ndarray:
-    """The hue moved. image : see `byte_image`, three channels;  shift : in [0, 256);  tables : int32 [512] of hsv.py"""
+def turned(image: np.ndarray, shift: int) -> np.ndarray:
+    """The hue moved. image : see `byte_image`, three channels;  shift : in [0, 256)"""
     height, width, channels = image.shape
     out = np.empty(image.shape, np.uint8)
-    _run(_function("hue", channels), height, _address(image), image.strides[0], width, _address(out), shift, _address(tables))
+    _run(_function("hue", channels), height, _address(image), image.strides[0], width, _address(out), shift)
     return out
 
 
 def blurred(image: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """Weights in 1/256 along the rows, then the columns; their halves are shorter than these. image : see `byte_image`"""
-    height, width, channels = image.shape
-    out, weights = np.empty(image.shape, np.uint8), np.concatenate([across, down]).astype(np.int32)
-    work = np.empty((width + len(across)) * channels + (1 + height) * width * channels, np.int32)
-    _run(_function("blurred", channels), 1, _address(image), image.strides[0], height, width, _address(out), _address(weights),
-         len(across), len(down), _address(work))
+    """Weights along the rows, then the columns; their halves are shorter than these. image : see `byte_image` and `float_image`
+
+    across, down : in 1/256 for bytes
+    """
+    (height, width, channels), kind = image.shape, np.float32 if image.dtype == np.float32 else np.int32
+    out, weights = np.empty(image.shape, image.dtype), np.concatenate([across, down]).astype(kind)
+    work = np.empty((width + len(across)) * channels + (1 + height) * width * channels, kind)
+    _run(_function("blurred", channels, kind is np.float32), 1, _address(image), image.strides[0] // image.itemsize, height,
+         width, _address(out), _address(weights), len(across), len(down), _address(work))
     return out
 
 
@@ -182,13 +204,16 @@ def resampled(image: np.ndarray, vertical: tuple, horizontal: tuple) -> np.ndarr
 
 def warped(image: np.ndarray, size: tuple[int, int], places: np.ndarray, filling: np.ndarray,
            weights: np.ndarray | None) -> np.ndarray:
-    """The image of `size` whose pixels come from places; see "warped" of `pixels_kernel`. image : see `byte_image`
+    """The image of `size` whose pixels come from places; see "warped" of `pixels_kernel`. image : see `byte_image` and
+
+    `float_image`;  filling : of its dtype
 
     places  : int64 of an affine map, float64 [8] of a perspective one
     weights : float32 [32, taps], None where each pixel is one of the image
     """
     height, width, channels = image.shape
-    out, taps = np.empty((*size, channels), np.uint8), 1 if weights is None else weights.shape[1]
-    _run(_function("warped", channels, taps, places.dtype == np.int64), size[0], _address(image), image.strides[0], height, width,
-         _address(out), *size, _address(places), _address(filling), 0 if weights is None else _address(weights))
+    out, taps = np.empty((*size, channels), image.dtype), 1 if weights is None else weights.shape[1]
+    _run(_function("warped", channels, taps, places.dtype == np.int64, image.dtype == np.float32), size[0], _address(image),
+         image.strides[0] // image.itemsize, height, width, _address(out), *size, _address(places), _address(filling),
+         0 if weights is None else _address(weights))
     return out

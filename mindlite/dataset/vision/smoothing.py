@@ -67,9 +67,10 @@ def GaussianBlur(image, /, kernel_size, sigma=None):
                     for size, s in zip(kernel_size, sigma or (None, None)))
     if image.dtype == np.uint8:
         across, down = fixed_point(across), fixed_point(down)
-    if kernels.byte_image(image) and len(across) // 2 < image.shape[1] and len(down) // 2 < image.shape[0]:
+    floats = kernels.float_image(image)
+    if (floats or kernels.byte_image(image)) and len(across) // 2 < image.shape[1] and len(down) // 2 < image.shape[0]:
         return kernels.blurred(image, across, down)
-    if kernels.float_image(image):
+    if floats:
         return kernels.resampled(image, neighbours(image.shape[0], down), neighbours(image.shape[1], across))
     found = image.astype(np.int64 if image.dtype == np.uint8 else np.float64)
     for axis, weights in ((1, across), (0, down)):

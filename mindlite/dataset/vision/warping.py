@@ -38,10 +38,10 @@ def warped(image: np.ndarray, size: tuple[int, int], inverse: Sequence[float], h
     if planes.dtype.kind in "iu":
         limits = np.iinfo(planes.dtype)
         filling = np.clip(np.rint(filling), limits.min, limits.max)
-    if kernels.byte_image(planes):
+    if kernels.byte_image(planes) or kernels.float_image(planes):
         places = np.concatenate(_parts_of_affine(size, inverse, nearest)) if affine else np.array(inverse, np.float64)
         weights = None if nearest else _weights(how in (Inter.BICUBIC, Inter.PILCUBIC))
-        out = kernels.warped(planes, size, places, filling.astype(np.uint8), weights)
+        out = kernels.warped(planes, size, places, filling.astype(planes.dtype), weights)
         return out if image.ndim == 3 else out[..., 0]
     x, y = (_affine if affine else _perspective)(size, inverse, nearest)
     framed = np.empty((planes.shape[0] + 2, planes.shape[1] + 2, planes.shape[2]), planes.dtype)
