@@ -435,7 +435,11 @@ def texts():
 
 @difference("InstanceNorm*")
 def instance_norm():
-    assert [p.name for p in nn.InstanceNorm2d(2).get_parameters()] == ["gamma", "beta"]
+    norm = nn.InstanceNorm2d(2)
+    norm(Tensor(np.random.default_rng(0).normal(3, 2, (2, 2, 4, 4)), ms.float32))
+    assert [(p.name, p.requires_grad) for p in norm.get_parameters()] == [
+        ("mean", False), ("variance", False), ("gamma", True), ("beta", True)]
+    assert norm.moving_mean.asnumpy().tolist() == [0, 0] and norm.moving_variance.asnumpy().tolist() == [1, 1]
 
 
 # -- arguments: what a signature lacks or has in another name

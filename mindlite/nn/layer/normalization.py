@@ -251,6 +251,8 @@ class _InstanceNorm(Cell):
         self.num_features = positive_int(owner, "num_features", num_features)
         self.eps, self.momentum = eps, momentum
         flag(owner, "affine", affine)
+        self.moving_mean = Parameter(initializer("zeros", (num_features,), dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(initializer("ones", (num_features,), dtype), name="variance", requires_grad=False)
         self.gamma, self.beta = _scale_and_shift((num_features,), gamma_init, beta_init, affine, dtype)
 
     def construct(self, x: Tensor) -> Tensor:
@@ -258,19 +260,14 @@ class _InstanceNorm(Cell):
             raise ShapeError(f"{type(self).__name__}: an input of {self.rank} axes is wanted, this has {x.ndim}")
         return ops.instance_norm(x, self.cast_param(self.gamma), self.cast_param(self.beta), self.eps)
 
-    def _batch(self, x: Tensor) -> Tensor:
-        """x normalised by its own moments, which the running ones take their part of."""
-        y, mean, variance = ops.batch_norm_train(x, self.gamma, self.beta, self.eps)
-        update_moments(x, mean, variance, self.moving_mean, self.moving_variance, 1 - self.momentum)
-        return y
-
     def extend_repr(self) -> str:
         return (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
-                f"beta={self.beta}")
+                f"beta={self.beta}, moving_mean={self.moving_mean}, moving_variance={self.moving_variance}")
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of [N, C, L]; `momentum` is MindSpore's and has no effect: no moments are kept.
+    """Instance normalisation of [N, C, L]; `mean` and `variance` stand in MindSpore's
+    checkpoints; nothing reads or writes them, and `momentum` has no effect.
 
     eps : float, added to the variance
     num_features : int, the channels
@@ -282,7 +279,8 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of [N, C, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept.
+    """Instance normalisation of [N, C, H, W]; `mean` and `variance` stand in MindSpore's
+    checkpoints; nothing reads or writes them, and `momentum` has no effect.
 
     eps : float, added to the variance
     num_features : int, the channels
@@ -294,7 +292,8 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of [N, C, D, H, W]; `momentum` is MindSpore's and has no effect: no moments are kept.
+    """Instance normalisation of [N, C, D, H, W]; `mean` and `variance` stand in MindSpore's
+    checkpoints; nothing reads or writes them, and `momentum` has no effect.
 
     eps : float, added to the variance
     num_features : int, the channels
