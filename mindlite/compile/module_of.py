@@ -59,7 +59,8 @@ def module_of(function: Any, inputs: Sequence[Any], name: str) -> Module:
             if node.fn is check:
                 node.attrs = {**node.attrs, "error": exception_text(node), "again": node.attrs.get("again", False)}
     outputs = list(graph.outputs)
-    output = result(made.output, graph, outputs, name)
+    changed = {id(owner): number for owner, number in made.updates if isinstance(owner, Tensor)}
+    output = result(made.output, graph, outputs, name, changed)
     graph.set_outputs(outputs, make_tuple)
     return Module(graph, tuple(patterns), output, updates_of(made, graph))
 
@@ -129,16 +130,21 @@ def with_exceptions(module: Module) -> Module:
     return module
 
 
-def result(value: Any, graph: FuncGraph, outputs: list[AnfNode], name: str) -> Any:
-    """The form of the result. Tensors that stand in it as they are become further outputs."""
+def result(value: Any, graph: FuncGraph, outputs: list[AnfNode], name: str, changed: dict[int, int]) -> Any:
+    """The form of the result. Tensors that stand in it as they are become further outputs.
+
+    changed : {id of a Tensor that the graph assigns to: the number of the output that is its new value}
+    """
     if isinstance(value, Result):
         return Output(value.number, value.argument)
     if isinstance(value, (tuple, list)):
-        return (tuple if isinstance(value, tuple) else list)([result(v, graph, outputs, name) for v in value])
+        return (tuple if isinstance(value, tuple) else list)([result(v, graph, outputs, name, changed) for v in value])
     if type(value) is dict:
-        return {k: result(v, graph, outputs, name) for k, v in value.items()}
+        return {k: result(v, graph, outputs, name, changed) for k, v in value.items()}
     if isinstance(value, Made) and not value.items:          # a Tensor that was made when the graph was
         value = value.make()
+    if id(value) in changed:
+        return Output(changed[id(value)])
     if isinstance(value, Tensor):
         held = next((p for p in graph.parameters if p.default is value), None)
         outputs.append(constant(value) if held is None else held)

@@ -128,19 +128,27 @@ class Results:
         self.gone: set[Any] = set()
         self.numbers = {p: i for i, p in enumerate(p for p in ev.tracer.root.graph.parameters if p.default is None)}
 
-    def output(self, node: Any) -> Result:
-        """A Result for a node."""
+    def output(self, node: Any, argument: int | None = None) -> Result:
+        """A Result for a node. argument: the number of the argument that is this very Tensor, changed in place"""
         if is_tree(node):
             raise Refusal("a part of a tree leaves the graph", None)
         self.outputs.append(node)
-        return Result(len(self.outputs) - 1, self.numbers.get(node))
+        return Result(len(self.outputs) - 1, self.numbers.get(node) if argument is None else argument)
+
+    def changed_argument(self, value: AnfNode) -> int | None:
+        """The number of the argument that `value` is, if the function changes that in place: the caller gets that Tensor."""
+        root, path = self.ev.tracer.root_of(value)
+        return None if path or self.ev.tracer.current(root) is root else self.numbers.get(root)
 
     def leave(self, value: Value) -> Value:
         """What stands for a value outside. raises : Refusal for what has to be Python's, AmbiguousTarget"""
         ev = self.ev
+        if isinstance(value, Tensor) and not ev.made_here(value):
+            return value                                     # itself, also where the function has changed it
+        argument = self.changed_argument(value) if isinstance(value, AnfNode) else None
         value = ev.tracer.current(value) if isinstance(value, (AnfNode, Tensor)) else value
         if isinstance(value, AnfNode):
-            return self.output(value)
+            return self.output(value, argument)
         if id(value) in ev.guards.shared and any(isinstance(v, CONTAINERS) for v in walk(value)):
             return Made(lambda: value, ())
         if isinstance(value, Box):

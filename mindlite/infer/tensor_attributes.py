@@ -63,6 +63,8 @@ def attribute_of_tensor_node(ev: Evaluating, value: AnfNode, name: str) -> Value
         return data_of_tensor(ev, value)
     if name == "device":
         return _device(ev)
+    if name == "__class__":
+        return class_of_tensor(ev, value)
     found = getattr(type(value), name, None)
     if isinstance(found, property):
         with interpreting(ev.tracer):
@@ -99,6 +101,6 @@ def _attribute_of_python(ev: Evaluating, value: AnfNode, name: str) -> Value:
     found = inspect.getattr_static(Tensor, name, MISSING)
     if isinstance(found, staticmethod):
         return found.__func__
-    if found is not MISSING and not name.startswith("__"):
+    if found is not MISSING and name not in CONVERSIONS:
         raise Refusal(f"{name!r} of a Tensor is not in the graph, which has its values", hint="ask before or behind the call")
     raise MissingAttributeError(f"'Tensor' object has no attribute {name!r}")

@@ -87,7 +87,9 @@ IN_GRAPHS = (
     "p.device", "p.strides", "p.nbytes", "p.itemsize", "p.is_contiguous()", "p.is_pinned()", "p.is_shared()", "p.is_meta",
     "p.init_finished", "p.init", "p.has_init", "p.data_sync()", "p.data * 2", "p.T.strides", "type(p).__name__",
     "isinstance(p, Parameter)", "isinstance(p, (Parameter, int))", "type(p + 1).__name__", "isinstance(p + 1, Parameter)",
-    "hasattr(p, 'data')", "hasattr(p, 'strides')", "getattr(p, 'device', 'none')", "p.from_numpy is Tensor.from_numpy")
+
+    "p.__class__.__name__", "hasattr(p, 'data')", "hasattr(p, 'strides')", "getattr(p, 'device', 'none')",
+    "p.from_numpy is Tensor.from_numpy")
 
 
 @pytest.mark.parametrize("cls", [Tensor, Parameter])
@@ -100,7 +102,8 @@ def test_what_a_graph_answers(cls, expression):
 
 @pytest.mark.python_runs("the statement that reads the attribute: the graph has no objects")
 @pytest.mark.parametrize("cls, expression", [
-    *itertools.product([Tensor, Parameter], ["p.storage", "p.host_array", "p.set_dtype(ms.float16)", "p.assign_value(p * 2)"]),
+    *itertools.product([Tensor, Parameter], ["p.__setitem__(0, 1)",
+                                             "p.storage", "p.host_array", "p.set_dtype(ms.float16)", "p.assign_value(p * 2)"]),
     *[(Parameter, e) for e in ("p.name", "p.requires_grad", "p.clone()", "p.set_data(p * 2)", "p.unique", "p.key")]])
 def test_what_only_the_object_has_is_refused_and_read_by_python(cls, expression):
     function = reading(f"({expression}, p * 1)[1]")
