@@ -29,7 +29,7 @@ from ..common.tensor import Tensor
 from .layouts import VARARGS_FAST, available, builtin, layout, slots_of
 from .low_python import LowModule, source_of
 
-__all__ = ["ARRAY", "AWAY", "Entry", "HELD", "MISFIT", "TENSOR", "available", "item"]
+__all__ = ["ARRAY", "AWAY", "Entry", "HELD", "MISFIT", "TENSOR", "available", "item", "prepare"]
 TENSOR, HELD, ARRAY = 0, 1, 2
 AWAY = 4
 HEAD, WIDTH = 5, 7
@@ -52,6 +52,12 @@ def _code():
 def _addresses():
     """Those of what machine code calls, and of the two builtins."""
     return [_code().address(name) for name in ("run_entry", "fit_entry", "enter", "fit")]
+
+
+def prepare():
+    """Make or load now what the first Entry needs, where there can be one: what compiles beside a run does not leave it that."""
+    if available():
+        _addresses()
 
 
 def item(kind, source, owner, dtype, shape, slot, device: Device | None = None):

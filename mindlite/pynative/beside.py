@@ -3,8 +3,9 @@
     order = compile_beside(lambda: Compiled(graph), nodes)        ..        if order.is_ready: run(order.result())
 
 What is worth it is decided as in ski rental (Karlin et al. 1988): what has taken as long without being compiled as compiling will
-take (`pays`). How long that is, is learned from what was compiled: kernels that are on the disk take a tenth of new ones. What an
-earlier process has compiled takes a fraction of that (`compile/kept_graphs.py`), so the disk is asked much earlier (`Making`).
+take (`pays`). How long that is, is learned from what was compiled: kernels that are on the disk take a tenth of new ones. The
+first compilation of a process takes much longer than its own kernel does (`Costs.first_pays`). What an earlier process has
+compiled takes a fraction of all that (`compile/kept_graphs.py`), so the disk is asked much earlier (`Making`).
 
 LLVM works without Python's lock; what is written in Python takes turns with the program, in short ones. A program whose runs
 are to be alike to the last bit sets `compile_beside` to False (MINDLITE_COMPILE_BESIDE=0): then what is ordered is there
@@ -28,30 +29,47 @@ LAST = 10                                        # seconds that the end of the p
 
 
 class Costs:
-    """What compiling takes in this process. scale: how many times as long as graphs take whose kernels are on the disk; None
-    before anything was compiled: the first compilation imports what compiles"""
-    of_a_graph, of_a_node, most = 2e-3, 1e-3, 16.0           # seconds, seconds, the largest scale
+    """What compiling takes in this process. scale: how many times as long as expected, None before anything was compiled;
+    since: the processor time of the process when something was worth its compilation for the first time"""
+    of_a_graph, of_a_node = 8e-3, 2e-3                       # seconds
+    least, most = 0.2, 16.0                                  # scales
+    of_the_first, of_the_first_by_disk = 0.25, 0.05          # seconds of what the first one makes, or loads, for all of them
     of_asking, of_asking_for_a_node = 1e-3, 1e-4             # seconds of looking for a graph on the disk
 
     def __init__(self):
-        self.scale = None
+        self.scale = self.since = None
 
     def of(self, nodes):
         """Seconds that compiling a graph of so many nodes is expected to take."""
         return (self.scale or 1.0) * (self.of_a_graph + self.of_a_node * nodes)
 
+    def first_pays(self):
+        """True if the first compilation, which imports the compiler and makes what all kernels call, is behind, or is worth it:
+        the process has gone on for as long since a kernel was worth its own compilation."""
+        if self.scale is not None:
+            return True
+        now = time.process_time()
+        if self.since is None:
+            self.since = now
+        return now - self.since >= PAYS * (self.of_the_first_by_disk if may_hold() else self.of_the_first)
+
     def learn(self, nodes, seconds):
         """A graph has taken so long: the geometric mean with what was known, which one that is far off does not move much."""
         taken = seconds / (self.of_a_graph + self.of_a_node * nodes)
-        if taken < 0.1:                                      # another one of open sizes served it
+        if taken < 0.05:                                     # another one of open sizes served it
             return
         if self.scale is None:
             self.scale = 1.0
         else:
-            self.scale = min(self.most, max(0.5, math.sqrt(self.scale * taken)))
+            self.scale = min(self.most, max(self.least, math.sqrt(self.scale * taken)))
 
 
 costs = Costs()
+
+
+def is_beside():
+    """True if compilations are made beside the run, False if at once."""
+    return config.compile_beside and not config.repeatable
 
 
 def pays(seconds, nodes):
@@ -61,7 +79,7 @@ def pays(seconds, nodes):
 
 def pays_to_ask(seconds, nodes):
     """True for what has taken these seconds, if it takes no longer to see whether an earlier process has compiled it."""
-    return config.compile_beside and not config.repeatable and seconds >= PAYS * (
+    return is_beside() and seconds >= PAYS * (
         costs.of_asking + costs.of_asking_for_a_node * nodes) and may_hold()
 
 
@@ -118,7 +136,7 @@ class Making:
         what        : it is looked for once as each of these
         """
         if self.order is None:
-            if is_worth():
+            if is_worth() and (not is_beside() or costs.first_pays()):
                 self.order = compile_beside(prepare(), nodes)
             elif self.asked != what and pays_to_ask(seconds, nodes):
                 self.asked, self.order = what, compile_beside(prepare(), nodes, asks=True)
@@ -180,7 +198,7 @@ compiler = Compiler()
 def compile_beside(make, nodes, asks=False):
     """An Order of what make() gives, of so many nodes: made by the thread, or at once where `config.compile_beside` is off."""
     order = Order(make, nodes, asks)
-    if config.compile_beside and not config.repeatable:
+    if is_beside():
         compiler.take(order)
     else:
         order.run()

@@ -16,8 +16,8 @@ from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import ValueNode
 from ..mindir.primitive import set_base_interpreter, unset_base_interpreter
 from .interpreter import PyNative, enter, wrap
-from .kernels import can_walk
 from .tape import Entry, paused
+from .walks import can_walk
 
 
 class LocatedEntry(Entry):

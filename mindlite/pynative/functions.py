@@ -35,11 +35,12 @@ from ..ops.views import WRITE_BACK
 from . import native, plans, sharded
 from .beside import Making, pays
 from .interpreter import interpreter, known_operation, wrap
-from .kernels import OFTEN_ENOUGH, Compiled, KernelOfSizes, Walk, can_walk, is_at_once, shows_its_sizes
-from .operation import GraphOperation, Opening, Operation, derivative_for, derived, made_for
+from .kernels import OFTEN_ENOUGH, Compiled, is_at_once
+from .operation import GraphOperation, Opening, derivative_for, derived, made_for
 from .sizes import Guards, symbols_in
 from .plans import CALLS, FUNCTION, HOT, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
 from .views import view_maker
+from .walks import KernelOfSizes, OpenGraph, Walk, can_walk, shows_its_sizes
 
 TOP = native.FORMS["TOP_OF_FUNCTIONS"]
 MOST_SEEN = 1 << 14                              # signatures of a function that are remembered
@@ -77,7 +78,7 @@ class Seen:
             return False
         often = self.calls >= plans.OFTEN_FOR_COMPOSITES
         if config.compile_beside:
-            return often or self.calls > 2 and pays(self.seconds, len(self.operation.graph.nodes))
+            return often or self.calls > 2 and pays(self.seconds, self.operation.nodes)
         return often and plans.may_compile()
 
 
@@ -175,7 +176,7 @@ def kernel_for(seen, operation):
         return compiled if seen.calls >= OFTEN_ENOUGH else None          # a plan takes as long as so many calls without
     if operation.open is not None and operation.open.kernel.is_possible and compiled is None and config.compile_beside:
         return None                                          # it will be there
-    order = seen.making.find(lambda: operation.compiled, len(operation.graph.nodes), seen.seconds, seen.pays)
+    order = seen.making.find(lambda: operation.compiled, operation.nodes, seen.seconds, seen.pays)
     return None if order is None else order.result()
 
 
@@ -292,6 +293,7 @@ class OpenFunction(GraphOperation):
         self.views, self.walks = ways
         self.paths = [(number, [OpenStep(prim, rest, attrs) for prim, rest, attrs in path]) for number, path in self.views]
         self.kernel = KernelOfSizes(compile_, len(graph.nodes), self.walks and shows_its_sizes(graph))
+        self.opened = OpenGraph(graph, self.kernel) if self.walks else None
 
     def derive(self, wrt):
         """As of an Operation."""
@@ -371,6 +373,7 @@ class FunctionOperation(GraphOperation):
     """A planned function for one signature. views: for each result (number of a Tensor, path), where all are views; () elsewhere
 
     walks  : it may be computed operator by operator: none of them is compiled at its first call
+    nodes  : how many there are in its graph
     open   : the OpenFunction that it is made of; None
     raises : Unplanned for results of which some are views
     """
@@ -378,7 +381,7 @@ class FunctionOperation(GraphOperation):
 
     def __init__(self, call, graph, several):
         super().__init__(graph)
-        self.call, self.several = call, several
+        self.call, self.several, self.nodes = call, several, len(graph.nodes)
         self.views, self.walks = ways_of(graph)
         self.view = view_function(self) if self.views else None
 
@@ -412,8 +415,12 @@ class FunctionOperation(GraphOperation):
     def values(self, arrays):
         """The arrays that it gives for those of its Tensors, operator by operator."""
         if self.runner is None:
-            self.runner = Walk(self.graph, Operation)
+            self.runner = Walk(self.graph)
         return self.runner.run(arrays)
+
+    def attrs_of(self, node):
+        """The attributes of a node of its graph, or of that of all sizes, for the sizes of this signature."""
+        return node.attrs
 
     def kernel(self):
         """A Compiled graph for all sizes, that computes it; None where there is none, or not yet."""
@@ -452,7 +459,7 @@ class FunctionOfSizes(FunctionOperation):
     """A FunctionOperation that is made of an OpenFunction. Its graph is written when it is read."""
 
     def __init__(self, call, open_, env):
-        self.call, self.open, self.env, self.name = call, open_, env, open_.name
+        self.call, self.open, self.env, self.name, self.nodes = call, open_, env, open_.name, len(open_.graph.nodes)
         self.several, self.seeds, self.differentiable = open_.several, open_.seeds, open_.differentiable
         self.abstracts, self.outs = call.abstracts, tuple([map_dims(lambda dim: evaluate(dim, env), out) for out in open_.outs])
         self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
@@ -466,8 +473,13 @@ class FunctionOfSizes(FunctionOperation):
 
     def values(self, arrays):
         """As of a FunctionOperation; by the kernel of all sizes once it is there."""
-        kernel = self.kernel()
-        return self.open.kernel.run_without(super().values, arrays) if kernel is None else kernel.run(arrays)
+        if self.runner is None:
+            self.runner = self.open.opened.of_sizes(self.env)
+        return self.runner.run(arrays)
+
+    def attrs_of(self, node):
+        """As of a FunctionOperation."""
+        return map_dims(lambda dim: evaluate(dim, self.env), node.attrs)
 
     def kernel(self):
         """As of a FunctionOperation."""
@@ -527,7 +539,7 @@ def walking_plan(seen, operation, tensors):
     if signature.mask and operation.differentiable:
         recorded = operator_of(operation, tensors)
         if recorded is None:
-            if not config.compile_beside or not seen.walk_pays(len(operation.graph.nodes)):         # counts alone decide there
+            if not config.compile_beside or not seen.walk_pays(operation.nodes):         # counts alone decide there
                 return None
             recorded = operation
     elif seen.calls < 2 * OFTEN_ENOUGH:                      # a kernel of all sizes may come
@@ -549,10 +561,10 @@ def operator_of(operation, tensors):
     graph = operation.graph if operation.open is None else operation.open.graph
     if len(graph.nodes) != 1 or operation.several:
         return None
-    node, = operation.graph.nodes
-    if "composite" in node.fn.traits or list(node.args) != operation.graph.parameters or operation.graph.outputs[0] is not node:
+    node, = graph.nodes
+    if "composite" in node.fn.traits or list(node.args) != graph.parameters or graph.outputs[0] is not node:
         return None
-    return known_operation(node.fn, tensors, node.attrs)
+    return known_operation(node.fn, tensors, operation.attrs_of(node))
 
 
 def plan_of(signature, operation, function, kernel):

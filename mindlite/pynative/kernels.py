@@ -1,8 +1,8 @@
-"""How eager mode computes: one operator by NumPy or by a library's kernel, a typed graph node by node or compiled.
+"""How eager mode computes: one operator by NumPy or by a library's kernel, a typed graph compiled (walks.py: node by node).
 
-    compute_of(operation)(*arrays, **attrs)         Walk(graph).run(arrays)         Compiled(graph).run(arrays)
+    compute_of(operation)(*arrays, **attrs)         Compiled(graph).run(arrays)
 
-A Walk starts at once; a Compiled graph is fused, planned and loaded first, and runs as one call.
+A Compiled graph is fused, planned and loaded first, and runs as one call.
 """
 import copy
 import math
@@ -17,8 +17,7 @@ from ..backend import python_entry
 from ..backend.target import current
 from ..common.config import config
 from ..common.dim import Symbol, evaluate, lone_symbol
-from ..common.errors import InternalError, MindliteError, Stage, user_location
-from ..common.recent import Recent
+from ..common.errors import InternalError, Stage, user_location
 from ..common.storage import DeviceArray
 from ..compile.call_plan import CallPlan
 from ..compile.executable import as_raised
@@ -28,9 +27,8 @@ from ..compile.library import FACTORED, LIBRARY, RUNNING, SCANS, TRANSFORMS
 from ..compile.plain_call import run_graph
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import results_of
-from ..mindir.control import make_tuple, tuple_getitem
-from ..mindir.graph import FuncGraph, ValueNode
-from ..mindir.inline import symbols_of_graph
+from ..mindir.control import make_tuple
+from ..mindir.graph import FuncGraph
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
 from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.basic import transpose
@@ -38,7 +36,7 @@ from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
 from ..ops.reduction import index_of_max, index_of_min
 from ..ops.sort import median_along, sort_along, topk_along
-from .beside import Making, pays
+from .beside import Making
 
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
 _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
@@ -57,15 +55,19 @@ _WINDOWS: dict[str, Any] = {
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 SPENT_WITH_WINDOWS = 0.01                          # the same of a convolution or pooling, whose kernel is several times as fast
 MAX_SEEN = 1024                                    # sizes of which it is remembered how often they came
-MAX_CODES = 1 << 12                                # texts of walks whose code is kept
 MAX_KNOWN = 256                                    # sizes of a compiled graph, in each thread, that have a KnownCall: 6 KB each
-SEVERAL = 6                                        # nodes of a graph: NumPy does fewer before a call of a Flow has begun
 OFTEN_ENOUGH = 6                                   # calls of the same sizes after which one is worth it: it takes as long
 
 
 def is_at_once(fn):
     """True for an operator that is compiled at its first call."""
     return isinstance(fn, Primitive) and fn.name in AT_ONCE
+
+
+def depends_on_sizes(prim):
+    """True for an operator that is computed in another way where there is more to compute (see `compute_of`)."""
+    return is_at_once(prim) or prim in (batch_matmul, transpose, index_of_max, index_of_min) or prim.name in _LINES or (
+        prim.name in _MATRICES or enough_of(prim) is not None)
 
 
 def is_soon_done(operation):
@@ -262,6 +264,8 @@ class Compiled:
                     symbols.setdefault(lone_symbol(size), (index, axis))
         self.plan = CallPlan(self.executable, lowered, ends, ends.parameters, symbols)
         self.can_be_known = not self.plan.why_not_known() and all(kind == "param" for kind, _ in self.plan.results)
+        if self.can_be_known:
+            python_entry.prepare()
 
     def run(self, arrays):
         """The outputs, a list of ndarrays, DeviceArrays and numbers, for such."""
@@ -311,155 +315,3 @@ class _KnownCalls(threading.local):
             (python_entry.ARRAY, np.ndarray if a.device is None else DeviceArray, a.dtype.numpy,
              tuple([evaluate(size, env) for size in a.shape]), a.device)
             for a in compiled.inputs], sizes)
-
-
-class Walk:
-    """A typed graph of known sizes and without control flow, computed node by node.
-
-    The nodes are lines of a Python function, whose text says no sizes: graphs that differ in those alone share its code.
-
-        def walk(arrays, f, k):      x0, x1 = arrays; v2 = f0(x0, x1, axis=k0); v3 = f1(v2, k1); return [v3]
-    """
-    _codes: ClassVar[Recent] = Recent()                      # {text: code}
-
-    def __init__(self, graph, operation_class):
-        self.names = {p: f"x{i}" for i, p in enumerate(graph.parameters)}
-        self.known: dict[str, Any] = {"as_array": _as_array}  # what the function reads: functions of operators, constants
-        lines = [f"({', '.join(self.names.values())},) = arrays"] if graph.parameters else []
-        for number, node in enumerate(graph.nodes):
-            self.names[node] = f"v{number}"
-            lines.append(f"v{number} = {self._expression(node, operation_class)}")
-        outputs = [f"as_array({self._name(node)})" for node in graph.outputs]
-        self.is_quiet = any([type(value) is np.ufunc for value in self.known.values()])
-        text = "\n ".join(["def walk(arrays):", *lines, f"return [{', '.join(outputs)}]"])
-        code = self._codes.find(text) or self._codes.put(text, compile(text, f"<{graph.name}>", "exec").co_consts[0], MAX_CODES)
-        self.function = types.FunctionType(code, self.known)
-        del self.names
-
-    def _expression(self, node, operation_class):
-        """The right side of a node's line."""
-        args = [self._name(a) for a in node.args]
-        if node.fn is tuple_getitem:
-            return f"{args[0]}[{node.attrs['index']}]"
-        if node.fn is make_tuple:
-            return f"({''.join([a + ', ' for a in args])})"
-        operation = operation_class(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
-        attrs = [f"{name}={self._constant(value)}" for name, value in node.attrs.items()]
-        compute = compute_of(operation)
-        return f"{self._constant(ufunc_of(operation, compute) or compute)}({', '.join(args + attrs)})"
-
-    def _constant(self, value):
-        """The name of something that the function reads."""
-        name = f"k{len(self.known)}"
-        self.known[name] = value
-        return name
-
-    def _name(self, node):
-        """What a node, or a constant, is called."""
-        if isinstance(node, ValueNode) and node not in self.names:
-            self.names[node] = self._constant(node.value)
-        return self.names[node]
-
-    def run(self, arrays):
-        """The outputs, a list of ndarrays and numbers."""
-        if not self.is_quiet:
-            return self.function(arrays)
-        with np.errstate(all="ignore"):                      # inf and NaN are results
-            return self.function(arrays)
-
-
-def ufunc_of(operation, compute):
-    """NumPy's own function where it gives for such operands what an operator's eval rule gives, in its dtype, as an ndarray."""
-    ufunc, out = getattr(compute, "ufunc", None), operation.outs[0]
-    if type(ufunc) is not np.ufunc or operation.attrs or not out.ndim:
-        return None
-    if not all([isinstance(a, AbstractTensor) and a.dtype.numpy.isbuiltin == 1 for a in operation.abstracts]):
-        return None
-    made = ufunc.resolve_dtypes((*[a.dtype.numpy for a in operation.abstracts], None))[-1]
-    return ufunc if made == out.dtype.numpy else None
-
-
-def _as_array(value):
-    """A result of an eval rule, an ndarray where it is a number of NumPy's."""
-    return np.asarray(value) if isinstance(value, np.generic) else value
-
-
-class ImprovingWalk(Walk):
-    """A Walk that is compiled beside the run once it has taken as long as that will (Karlin et al. 1988): a part of tapes that
-    comes again and again, as the step of a loop does."""
-    def __init__(self, graph, operation_class):
-        super().__init__(graph, operation_class)
-        self.graph, self.nodes, self.seconds, self.making = graph, len(graph.nodes), 0.0, Making()
-
-    def run(self, arrays):
-        """The outputs, a list of ndarrays and numbers."""
-        order = self.making.find(lambda: self.compile, self.nodes, self.seconds, lambda: pays(self.seconds, self.nodes))
-        if order is not None:
-            return order.result().run(arrays)
-        start = time.thread_time()
-        outs = super().run(arrays)
-        self.seconds += time.thread_time() - start
-        return outs
-
-    def compile(self):
-        """The graph as a Compiled one."""
-        with Stage("backward", user_location):
-            return Compiled(self.graph)
-
-
-class KernelOfSizes:
-    """A graph of open sizes that is computed otherwise for each tuple of sizes, and compiled for all of them once these runs have
-    taken as long as that will.
-
-    compile : () -> the Compiled graph        nodes : how many it has        seconds : what runs without it have taken
-    """
-    __slots__ = ("compile", "nodes", "seconds", "making", "is_possible")
-
-    def __init__(self, compile_, nodes, is_possible):
-        self.compile, self.nodes, self.seconds, self.making, self.is_possible = compile_, nodes, 0.0, Making(), is_possible
-
-    def find(self):
-        """The Compiled graph; None while it does not pay, or is being made, and where there is none."""
-        if not self.is_possible or not config.compile_beside or config.repeatable:
-            return None
-        order = self.making.find(lambda: self.compile, self.nodes, self.seconds, lambda: pays(self.seconds, self.nodes))
-        if order is None:
-            return None
-        try:
-            return order.result()
-        except InternalError:
-            raise
-        except MindliteError:                                # its rules say it of known sizes only
-            self.is_possible = False
-            return None
-
-    def run_without(self, run, arrays):
-        """run(arrays), whose time counts."""
-        start = time.thread_time()
-        outs = run(arrays)
-        self.seconds += time.thread_time() - start
-        return outs
-
-
-def shows_its_sizes(graph):
-    """True if the sizes of its parameters show all Symbols of a graph."""
-    shown = {lone_symbol(size) for p in graph.parameters for size in getattr(p.abstract, "shape", ())}
-    return symbols_of_graph(graph) <= shown
-
-
-def walk_of(graph, operation_class):
-    """The Walk of a graph; one that improves itself where it has several steps and nothing depends on when that is."""
-    several = len(graph.nodes) >= SEVERAL and config.compile_beside and not config.repeatable
-    return (ImprovingWalk if several else Walk)(graph, operation_class)
-
-
-def can_walk(graph, open_sizes=False):
-    """True if every node is an operator with an eval rule and known sizes. open_sizes: or open ones"""
-    return all((node.fn in eval_rule or node.fn in (tuple_getitem, make_tuple)) and (open_sizes or _is_known(node.abstract))
-               and not any(isinstance(v, FuncGraph) for v in node.attrs.values()) for node in graph.nodes)
-
-
-def _is_known(abstract):
-    if isinstance(abstract, AbstractTensor):
-        return all(isinstance(s, int) for s in abstract.shape)
-    return all(map(_is_known, abstract.elements)) if isinstance(abstract, AbstractTuple) else True

@@ -3,22 +3,22 @@ from ..common.ranks import engine
 from ..common.storage import ShardedArray
 from ..ops.collectives import on_rank
 from ..parallel.partition import Ends, partition
-from .kernels import Compiled, Walk, can_walk
+from .kernels import Compiled
+from .walks import Walk, can_walk
 
 
 class LocalProgram:
     """This rank's program of a graph; its results stay where they are made.
 
-    placements      : how the arguments lie, None for what is whole and equal on all ranks
-    operation_class : operation.Operation, which stands above this
+    placements : how the arguments lie, None for what is whole and equal on all ranks
     """
 
-    def __init__(self, graph, placements, operation_class):
+    def __init__(self, graph, placements):
         lying = {p: placement for p, placement in zip(graph.parameters, placements) if placement is not None}
         local, self.plan = partition(graph, ends=Ends(lying, {}, True, True))
         local.nodes = [node for node in local.nodes if node.fn is not on_rank]      # the keys of these programs have the rank
         self.lying = [self.plan.results.get(number) for number in range(len(local.outputs))]
-        self.runner = Walk(local, operation_class) if can_walk(local) else Compiled(local)
+        self.runner = Walk(local) if can_walk(local) else Compiled(local)
 
     def run(self, values):
         """The results, for ndarrays, ShardedArrays and numbers."""

@@ -36,10 +36,11 @@ from ..mindir.inline import clone, drop_dead_nodes, symbols_of_graph, symbols_us
 from ..mindir.primitive import bprop_rule, expand_rule, infer_rule
 from ..ops.basic import cast
 from ..optim import optimise
-from .kernels import SEVERAL, Compiled, KernelOfSizes, Walk, can_walk, shows_its_sizes, walk_of
+from .kernels import Compiled
 from .local_program import LocalProgram, program_key
-from .products import may_wait, waiting_of
+from .products import Waiting, are_few_rows, is_product, waiting_of
 from .sizes import Fit, Guards, Visits, symbols_in
+from .walks import SEVERAL, KernelOfSizes, OpenGraph, Walk, can_walk, shows_its_sizes, walk_of
 from collections.abc import Callable
 from typing import Any
 
@@ -120,7 +121,7 @@ class BackwardOfSizes:
     @functools.cached_property
     def operation(self):
         """As of a Backward."""
-        return OperationOfSizes(self) if self.derivative.kernel.is_possible else GraphOperation(self.graph)
+        return OperationOfSizes(self) if self.derivative.walks else GraphOperation(self.graph)
 
     def of_sizes(self, outs):
         """Itself: its sizes are known."""
@@ -244,13 +245,33 @@ class Derivative:
         self.sources = tuple([source for source, p in zip(sources, saved) if p in used])
         graph.parameters = [p for p in saved if p in used] + graph.parameters[len(sources):]
         self.graph, self.outs, self.opaque = graph, operation.outs, reads_objects(graph)
-        self.kernel = KernelOfSizes(self.compiled, len(graph.nodes), not may_wait(graph) and len(graph.nodes) >= SEVERAL
-                                    and can_walk(graph, open_sizes=True) and shows_its_sizes(graph))
+        self.walks, self.without_products = can_walk(graph, open_sizes=True), {}
 
     @functools.cached_property
     def operation(self):
         """The graph as an operation over Symbols."""
         return GraphOperation(self.graph)
+
+    @functools.cached_property
+    def opened(self):
+        """The graph as it is run for known sizes, an OpenGraph."""
+        return improving(self.graph)
+
+    @functools.cached_property
+    def products(self):
+        """[(number, operands, node)] of the gradients that may be products which wait (products.py)."""
+        return [(i, node.args, node) for i, node in enumerate(self.graph.outputs) if is_product(node)]
+
+    def waiting(self, env):
+        """(the OpenGraph without the products that wait for these sizes, its results); None where none does."""
+        numbers = frozenset([i for i, operands, node in self.products if are_few_rows(
+            [evaluate(a.abstract.size, env) for a in operands], evaluate(node.abstract.size, env))])
+        if not numbers:
+            return None
+        if numbers not in self.without_products:
+            made = Waiting(self.graph, numbers)
+            self.without_products[numbers] = improving(made.graph), made.results
+        return self.without_products[numbers]
 
     def of_sizes(self, operation, env):
         """The Backward of an operation. env: {Symbol: its size}
@@ -261,14 +282,17 @@ class Derivative:
             raise InternalError(f"{operation.name} gives {self.outs} for open sizes, and {operation.outs}")
         return BackwardOfSizes(self, operation.seeds, operation.outs, tuple([env[s] for s in self.symbols]))
 
-    def compiled(self):
-        """The graph for all sizes, compiled."""
-        with Stage("backward", user_location):
-            return Compiled(self.graph)
-
     def with_sizes(self, sizes):
         """A copy of the graph. sizes: an int or Dim for each of the symbols"""
         return with_sizes(self.graph, dict(zip(self.symbols, sizes)), whole=False)
+
+
+def improving(graph):
+    """A graph of open sizes as an OpenGraph, which is compiled where it has several nodes."""
+    def compiled():
+        with Stage("backward", user_location):
+            return Compiled(graph)
+    return OpenGraph(graph, KernelOfSizes(compiled, len(graph.nodes), len(graph.nodes) >= SEVERAL and shows_its_sizes(graph)))
 
 
 class _Size:
@@ -366,7 +390,7 @@ class GraphOperation:
             return self.run_elsewhere(arrays)
         if self.runner is None:
             with Stage("backward", user_location):
-                self.runner = walk_of(self.graph, Operation) if can_walk(self.graph) else Compiled(self.graph)
+                self.runner = walk_of(self.graph) if can_walk(self.graph) else Compiled(self.graph)
         return self.runner.run(arrays)
 
     def run_quietly(self, arrays):
@@ -384,7 +408,7 @@ class GraphOperation:
         """`run`, where ranks have parts of some arrays: each computes its own."""
         key = program_key(arrays)
         if key not in self.programs:
-            self.programs[key] = LocalProgram(self.graph, key[2], Operation)
+            self.programs[key] = LocalProgram(self.graph, key[2])
         return self.programs[key].run(arrays)
 
     def run_elsewhere(self, arrays):
@@ -425,12 +449,13 @@ class GraphOperation:
 
 
 class OperationOfSizes(GraphOperation):
-    """The operation of a BackwardOfSizes. Its graph is written when it is walked; the kernel of all sizes does not need it."""
-    waiting = None
+    """The operation of a BackwardOfSizes, which runs by the graph of all sizes. Its own is written where it is asked for."""
 
     def __init__(self, backward):
-        opened = backward.derivative.operation
+        derivative = backward.derivative
+        opened = derivative.operation
         self.of, self.name, self.seeds, self.differentiable = backward, opened.name, opened.seeds, opened.differentiable
+        self.env = dict(zip(derivative.symbols, backward.sizes))
         self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
 
     @functools.cached_property
@@ -448,21 +473,27 @@ class OperationOfSizes(GraphOperation):
         """As of a GraphOperation."""
         return tuple([node.abstract for node in self.graph.outputs])
 
+    @functools.cached_property
+    def waiting(self):
+        """As of a GraphOperation."""
+        made = self.of.derivative.waiting(self.env)
+        return None if made is None else (made[0].of_sizes(self.env), made[1])
+
     def run(self, arrays):
         """As of a GraphOperation; by the kernel of all sizes once it is there."""
         if not {ShardedArray, DeviceArray}.isdisjoint(map(type, arrays)):
             return super().run(arrays)
-        return self.run_quietly(arrays)
+        return self.opened().run(arrays)
 
     def run_quietly(self, arrays):
         """As of a GraphOperation."""
-        compiled = self.of.derivative.kernel.find()
-        if compiled is not None:
-            return compiled.run(arrays)
+        return self.opened().run_quietly(arrays)
+
+    def opened(self):
+        """The GraphOfSizes."""
         if self.runner is None:
-            with Stage("backward", user_location):
-                self.runner = Walk(self.graph, Operation)
-        return self.of.derivative.kernel.run_without(self.runner.run, arrays)
+            self.runner = self.of.derivative.opened.of_sizes(self.env)
+        return self.runner
 
 
 def backward_of_graph(graph, wrt, seeds):

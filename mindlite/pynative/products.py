@@ -71,20 +71,22 @@ def waiting_of(graph):
     return Waiting(graph, numbers) if numbers else None
 
 
-def may_wait(graph):
-    """True for a graph of which a copy with known sizes may have a Waiting."""
-    return any([isinstance(node, CNode) and node.fn is batch_matmul for node in graph.outputs])
+def is_product(node):
+    """True for a node that is a product of two matrices, whose sizes decide whether it waits."""
+    return isinstance(node, CNode) and node.fn is batch_matmul and all([
+        isinstance(a.abstract, AbstractTensor) and a.abstract.ndim == 2 and a.abstract.dtype.is_float
+        and not a.abstract.dtype.is_small for a in node.args])
+
+
+def are_few_rows(operands, size):
+    """True for a product of so many elements whose operands, of so many, are much smaller than it is."""
+    return size >= LARGE and 2 * sum(operands) <= size
 
 
 def is_of_few_rows(node):
-    """True for a node that is a product whose operands are much smaller than it is."""
-    if not (isinstance(node, CNode) and node.fn is batch_matmul):
-        return False
-    abstracts = [a.abstract for a in node.args]
-    if not all(isinstance(a, AbstractTensor) and a.ndim == 2 and a.dtype.is_float and not a.dtype.is_small for a in abstracts):
-        return False
-    size = node.abstract.size
-    return isinstance(size, int) and size >= LARGE and 2 * sum([a.size for a in abstracts]) <= size
+    """True for a node of known sizes that is a product which waits."""
+    return is_product(node) and isinstance(node.abstract.size, int) and are_few_rows(
+        [a.abstract.size for a in node.args], node.abstract.size)
 
 
 class Rows:

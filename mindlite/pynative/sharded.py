@@ -61,7 +61,7 @@ def _prepared(prim, values, attrs):
             abstracts = tuple([AbstractTensor(constant(v.part).abstract.dtype, v.shape) if isinstance(v, ShardedArray)
                                else constant(v).abstract for v in values])
             operation = Operation(prim, abstracts, attrs, infer_rule[prim](*abstracts, **attrs))
-            found = operation, LocalProgram(single_node(operation), placements_of(values), Operation)
+            found = operation, LocalProgram(single_node(operation), placements_of(values))
         except MindliteError as error:
             raise error.at(user_location())
         with _lock:

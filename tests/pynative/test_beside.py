@@ -14,7 +14,7 @@ from mindlite.common.errors import InternalError, MindliteError
 from mindlite.compile import kept_graphs
 from mindlite.mindir.builder import tensor_type, typed
 from mindlite.mindir.primitive import PRIMITIVES, eval_rule
-from mindlite.pynative import backward, beside, kernels, native, operation, plans
+from mindlite.pynative import backward, beside, kernels, native, operation, plans, walks
 
 _rng = np.random.default_rng(5)
 
@@ -133,6 +133,29 @@ def test_what_compiling_takes_is_learned_and_an_exception_moves_it_little():
     costs.learn(1, 1e3)
     costs.learn(1, 1e-6)                                     # it was there already
     assert costs.scale == costs.most
+
+
+def test_the_first_compilation_of_a_process_waits_until_what_it_makes_for_all_is_worth_it_too(monkeypatch):
+    now, made = [5.0], []
+    monkeypatch.setattr(beside, "costs", costs := beside.Costs())
+    monkeypatch.setattr(beside, "may_hold", lambda: False)
+    monkeypatch.setattr(beside, "is_beside", lambda: True)
+    monkeypatch.setattr(beside, "compile_beside", lambda make, nodes, asks=False: made.append(make))
+    monkeypatch.setattr(beside.time, "process_time", lambda: now[0])
+
+    def seen(is_worth):
+        beside.Making().find(lambda: now[0], 1, 0.0, lambda: is_worth)
+    seen(False)
+    now[0] += costs.of_the_first
+    seen(True)                                               # the first that would be worth it by itself
+    now[0] += 0.9 * costs.of_the_first
+    seen(True)
+    assert not made
+    now[0] += 0.2 * costs.of_the_first
+    seen(True)
+    assert made == [now[0]]
+    costs.learn(1, 1.0)
+    assert costs.first_pays()
 
 
 def test_a_slow_operator_gets_its_kernel_after_fewer_calls_than_a_fast_one(monkeypatch):
@@ -349,7 +372,7 @@ def test_a_walk_of_numpys_own_functions_gives_the_bits_of_the_eval_rules_without
             except MindliteError:                            # it does not take such numbers
                 continue
             if [node.fn for node in graph.nodes] == [prim]:
-                walk = kernels.Walk(graph, operation.Operation)
+                walk = walks.Walk(graph)
                 got, want = walk.run(arrays)[0], eval_rule[prim](*arrays)
                 assert got.dtype == want.dtype and got.tobytes() == want.tobytes(), (prim.name, name)
                 seen |= {prim.name} if walk.is_quiet else set()
@@ -375,7 +398,7 @@ def test_no_part_of_a_tape_is_compiled_by_the_clock_where_only_counts_decide(swi
         graph, x = long_chain()
         walked = operation.GraphOperation(graph)
         walked.run([x])
-        assert type(walked.runner) is kernels.Walk
+        assert type(walked.runner) is walks.Walk
     finally:
         config.set(**before)
 

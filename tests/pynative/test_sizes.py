@@ -14,13 +14,14 @@ from mindlite.common.dim import Dim, Symbol, evaluate
 from mindlite.common.errors import IndexRangeError, InternalError
 from mindlite.common.events import counting
 from mindlite.mindir.abstract import AbstractTensor
-from mindlite.mindir.builder import constant
+from mindlite.mindir.builder import constant, typed
 from mindlite.mindir.control import make_tuple
 from mindlite.mindir.evaluate import run
 from mindlite.mindir.graph import FuncGraph
+from mindlite.mindir.inline import with_sizes
 from mindlite.mindir.primitive import find_primitive, infer_rule
 from mindlite.ops.slicing import slice_
-from mindlite.pynative import Recorded, backward, beside, functions, kernels, operation
+from mindlite.pynative import Recorded, backward, beside, functions, kernels, operation, products, walks
 from mindlite.pynative.kernels import single_node
 from mindlite.pynative.sizes import MOST_VISITS, Fit, Visits, common, symbols_in
 
@@ -118,12 +119,15 @@ def test_every_operator_has_the_same_derivative_for_open_sizes():
             draw = np.random.default_rng(0)
             douts = [draw.normal(size=outs[i].shape).astype(outs[i].dtype) for i in made.seeds]
 
-            def gradients(backward_):
-                return run(backward_.graph, *[args[i] if kind == "in" else outs[i] for kind, i in backward_.saved], *douts)
+            def arguments(backward_):
+                return *[args[i] if kind == "in" else outs[i] for kind, i in backward_.saved], *douts
             assert own.wrt == copy.wrt, name
-            for have, want in zip(gradients(copy), gradients(own)):
-                np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=1e-5, atol=1e-6,
-                                           err_msg=name)
+            walked_ = copy.operation.run([np.asarray(a) if isinstance(a, np.generic) else a for a in arguments(copy)])
+            assert "graph" not in copy.__dict__ or not derivative.walks, name
+            for have, as_walk, want in zip(run(copy.graph, *arguments(copy)), walked_, run(own.graph, *arguments(own))):
+                for each in (have, as_walk):
+                    np.testing.assert_allclose(np.asarray(each, np.float64), np.asarray(want, np.float64), rtol=1e-5, atol=1e-6,
+                                               err_msg=name)
             compared += 1
             seen.add(name)
     assert len(seen) > 100 and compared > 150
@@ -290,6 +294,48 @@ def test_new_lengths_cost_no_copies_of_functions_and_no_compilation_once_there_i
         wanted = ms.value_and_grad(lambda a: (ops.softmax(ops.layer_norm(a, (97,)), 1) * a).sum())(x)
     for have, want in zip((value, gradient), wanted):
         np.testing.assert_allclose(have.asnumpy(), want.asnumpy(), rtol=2e-5, atol=1e-6)
+
+
+def test_new_lengths_write_no_graphs_and_no_lines_before_there_is_a_kernel(at_once, monkeypatch):
+    dense = nn.Dense(64, 65)
+
+    def step(n):
+        x = tensor(n, 64, seed=n)
+        return x, *walked(ms.value_and_grad(
+            lambda a: (ops.softmax(ops.layer_norm(ops.relu(dense(a)), (65,)), 1) * 2).sum(), 0, dense.trainable_params()), x)
+    for n in (10, 11, 12, 13):
+        step(n)
+    work = collections.Counter()
+    for where, name in ((functions, "with_sizes"), (operation, "with_sizes"), (walks.Code, "__init__")):
+        monkeypatch.setattr(where, name, lambda *given, _name=name, _before=getattr(where, name), **named: work.update(
+            [_name]) or _before(*given, **named))
+    products_waited = []
+    monkeypatch.setattr(products.Rows, "enter", lambda self, *given, _before=products.Rows.enter: products_waited.append(
+        given[0]) or _before(self, *given))
+    x, value, gradients = step(14)
+    assert not work and products_waited
+    with monkeypatch.context() as alone:
+        alone.setattr(config, "repeatable", True)
+        wanted = ms.value_and_grad(lambda a: (ops.softmax(ops.layer_norm(ops.relu(dense(a)), (65,)), 1) * 2).sum(), 0,
+                                   dense.trainable_params())(x)
+    for have, want in zip((value, gradients[0], *gradients[1]), (wanted[0], wanted[1][0], *wanted[1][1])):
+        np.testing.assert_allclose(have.asnumpy(), want.asnumpy(), rtol=2e-5, atol=1e-5)
+
+
+def test_a_walk_of_open_sizes_computes_each_operator_as_a_walk_of_these_sizes_does():
+    n = Symbol("n", lo=2)
+    graph = typed(lambda a, b: ops.reshape(ops.tanh(ops.matmul(a, b)) + ops.transpose(a, (1, 0)).sum(), (1, -1)),
+                  AbstractTensor(dt.float32, (n.dim, 8)), AbstractTensor(dt.float32, (8, 5)))
+    opened, kinds = walks.OpenWalk(graph), []
+    for size in (3, 1 << 16):
+        have, want = opened.of_sizes({n: size}), walks.Walk(with_sizes(graph, {n: size}))
+        functions_ = [list(map(type, walk.function.__globals__.values())) for walk in (have, want)]
+        assert functions_[0] == functions_[1] and have.is_quiet == want.is_quiet
+        kinds.append(functions_[0])
+        a, b = tensor(size, 8).asnumpy(), tensor(8, 5).asnumpy()
+        for one, other in zip(have.run([a, b]), want.run([a, b])):
+            np.testing.assert_array_equal(one, other)
+    assert kinds[0] != kinds[1]                              # large operands have kernels of their own
 
 
 def test_a_function_is_traced_once_for_all_lengths(at_once, monkeypatch):
