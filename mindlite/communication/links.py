@@ -14,7 +14,7 @@ A plan is a choice between ways that often cost nearly the same, and one time th
 run. So few things are measured, and what is known is not: how many bytes each kind copies in memory that is shared (`traffic`);
 that a byte between machines costs the same in each kind, unless it was clearly another (`CLEAR`). Prices are rounded to steps of
 STEP around usual ones, so that a time within a factor of 2 of those is the usual price. What was found is kept in cache_dir, by
-machine, number of ranks, library and transport, and never measured again (delete links.json there for that). All ranks have the
+machine, number of ranks, library and transport, and not measured again (delete links.json there for that). All ranks have the
 prices of rank 0: they must choose alike.
 """
 import contextlib
@@ -188,7 +188,8 @@ def _file():
 
 def _key(library, size):
     way = sorted((name, value) for name, value in os.environ.items() if name.startswith(TRANSPORT))
-    key = json.dumps(["prices in steps", platform.node(), os.cpu_count(), library, size, way, config.shared_memory])
+    model = USUAL, STEP, CLEAR, SHARED, REMOTE
+    key = json.dumps([model, platform.node(), os.cpu_count(), library, size, way, config.shared_memory])
     return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
