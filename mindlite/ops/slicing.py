@@ -44,12 +44,12 @@ def slice_infer(x, *, start, sizes, step):
 
 
 def places(start, sizes, step):
-    """The index of NumPy that takes these."""
+    """The index of NumPy that takes these, as an array also where it has no axes."""
     made = []
     for first, count, stride in zip(start, sizes, step):
         stop = first + count * stride
         made.append(slice(0, 0) if count == 0 else slice(first, None if stop < 0 else stop, stride))
-    return tuple(made)
+    return *made, ...
 
 
 @eval_rule(slice_)
