@@ -15,7 +15,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
-from .axes import as_flag, as_size, broadcast_shapes, normal_axis
+from .axes import as_flag, as_size, axes_of, broadcast_shapes, normal_axis
 from .basic import broadcast_to, move_batch_axis, reshape
 from .define import as_mask, as_operand
 from .indexing import gather_elements_axis, scatter_elements_add
@@ -249,7 +249,10 @@ def topk(input: TensorLike, k: int, dim: int | None = None, largest: bool = True
     raises  : ValueRangeError if k is negative or larger than the axis, DTypeError for complex numbers, ArgumentError for a k
               that is no int
     """
-    return topk_along(input, k=as_size("topk", k), axis=-1 if dim is None else dim, largest=as_flag("topk", "largest", largest))
+    k, largest = as_size("topk", k), as_flag("topk", "largest", largest)
+    if k == 0 and not axes_of("topk", as_operand(input)):
+        k = 1                                                # of one number it is that number, as in torch
+    return topk_along(input, k=k, axis=-1 if dim is None else dim, largest=largest)
 
 
 # ---------------------------------------------------------------- sizes that depend on data

@@ -223,3 +223,10 @@ def test_a_view_of_what_nobody_holds_is_a_tensor_of_its_own():
     del c
     a[1, 1] = 51
     assert "_views" not in a.__dict__ and a.asnumpy()[1, 1] == 51
+
+
+def test_a_view_without_axes_is_an_array_at_each_call():
+    for _ in range(6):
+        x = Tensor(np.float32(2.0))
+        for made in (ops.flip(x, (0,)), ops.flip(x, 0), x[...], x.reshape(1)[0], ops.flip(x.reshape(1), (0,)).reshape(())):
+            assert isinstance(made.elements, np.ndarray) and made.asnumpy() == 2.0
