@@ -523,19 +523,20 @@ def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1
 
 
 @planned
-def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: float = 1.0, p: float = 2,
-                        eps: float = 1e-06, swap: bool = False, reduction: str = "mean") -> Tensor:
+def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: TensorLike = 1.0,
+                        p: float = 2, eps: float = 1e-06, swap: bool = False, reduction: str = "mean") -> Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin), d being pairwise_distance.
 
     anchor, positive, negative : float[.., D]
-    margin                     : float above 0;     p, eps : float, of pairwise_distance
+    margin                     : float above 0, or a float[] that is as it is;     p, eps : float, of pairwise_distance
     swap                       : bool; True: d(positive, negative) counts where it is less than d(anchor, negative)
     reduction                  : "none": each row, "mean" or "sum" of them
     raises                     : DTypeError for what is no float, ArgumentError for p, ShapeError, ValueRangeError for a
                                  margin or a reduction
     source                     : Balntas et al. 2016, "Learning local feature descriptors with triplets and shallow CNNs"
     """
-    if as_number("triplet_margin_loss", "margin", margin) <= 0:
+    as_number("triplet_margin_loss", "margin", margin)
+    if isinstance(margin, (int, float, np.number)) and margin <= 0:
         raise ValueRangeError(f"triplet_margin_loss: margin is positive, not {margin}")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:

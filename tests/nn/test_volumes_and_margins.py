@@ -91,6 +91,20 @@ def test_losses_are_those_of_ops(reduction):
         np.testing.assert_allclose(net(*args).asnumpy(), np.asarray(want), rtol=1e-4)
 
 
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_a_margin_and_a_weight_of_the_call_count_where_the_layer_has_none(run):
+    x, y = Tensor(VOLUME[0, 0, 0]), Tensor([1, 0, 3, 2, 6, 5])
+    weight, others = Tensor(RNG.random(7, np.float32)), Tensor(np.ones(7, np.float32))
+    triple, margin = (x, x + 1, x - 2), Tensor(2.5)
+    for net, given, want in ((nn.TripletMarginLoss(), 2.5, 2.5), (nn.TripletMarginLoss(), margin, 2.5),
+                             (nn.TripletMarginLoss(margin=4.0), 2.5, 4.0)):
+        found = run(lambda *parts, net=net: net(*parts))(*triple, given)
+        np.testing.assert_allclose(found.asnumpy(), ops.triplet_margin_loss(*triple, margin=want).asnumpy(), rtol=1e-5)
+    for net, given in ((nn.MultiMarginLoss(), weight), (nn.MultiMarginLoss(weight=weight), others)):
+        found = run(lambda *parts, net=net: net(*parts))(x, y, given)
+        np.testing.assert_allclose(found.asnumpy(), ops.multi_margin_loss(x, y, weight=weight).asnumpy(), rtol=1e-5)
+
+
 def test_focal_losses_look_away_from_what_is_known():
     logits, labels = np.array([[0.8, 1.4], [0.5, 0.9], [1.2, 0.9]], np.float32), np.array([[1], [1], [0]], np.int32)
     p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)

@@ -321,7 +321,7 @@ class TripletMarginLoss(LossBase):
 
     p, margin : numbers;   eps : float, added to the differences
     swap      : bool: the nearer of x and positive to negative
-    x, positive, negative : float[N, D] or float[D]
+    x, positive, negative : float[N, D] or float[D];   a margin of the call counts where the layer's is 1, as in MindSpore
     reduction : "mean", "sum" or "none" (None is "none"), of the losses
     output    : float[], or with "none" the losses themselves
     raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
@@ -332,8 +332,10 @@ class TripletMarginLoss(LossBase):
         super().__init__(reduction)
         self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
 
-    def construct(self, x: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return ops.triplet_margin_loss(x, positive, negative, self.margin, self.p, self.eps, self.swap, self.reduction)
+    def construct(self, x: Tensor, positive: Tensor, negative: Tensor, margin: float | Tensor = 1.0) -> Tensor:
+        if self.margin != 1.0:
+            margin = self.margin
+        return ops.triplet_margin_loss(x, positive, negative, margin, self.p, self.eps, self.swap, self.reduction)
 
 
 class GaussianNLLLoss(LossBase):
@@ -457,7 +459,7 @@ class MultiMarginLoss(_WithWeight):
 
     p         : int, 1 or 2;   margin : float
     weight    : Tensor[C], factors of the classes, or None
-    x         : float[N, C] or float[C];   target : int[N] or int[]
+    x         : float[N, C] or float[C];   target : int[N] or int[];   a weight of the call counts where the layer has none
     reduction : "mean", "sum" or "none" (None is "none"), of the losses
     output    : float[], or with "none" the losses themselves
     raises    : ValueRangeError for another reduction; ShapeError, DTypeError for operands that do not fit
@@ -467,8 +469,10 @@ class MultiMarginLoss(_WithWeight):
         super().__init__(weight, reduction)
         self.p, self.margin = p, margin
 
-    def construct(self, x: Tensor, target: Tensor) -> Tensor:
-        return ops.multi_margin_loss(x, target, self.p, self.margin, self.weight, self.reduction)
+    def construct(self, x: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+        if self.weight is not None:
+            weight = self.weight
+        return ops.multi_margin_loss(x, target, self.p, self.margin, weight, self.reduction)
 
 
 class MultilabelMarginLoss(LossBase):
