@@ -201,7 +201,7 @@ def _stacked(outs, axes, given_once):
     axis = result_axes(None, axes)
     if axis is None or not is_data(outs[0]):
         return given_once(outs)
-    sizes = [list(out.shape) for out in outs]
+    sizes = [list(getattr(out, "shape", ())) for out in outs]            # a number has no axes
     if any(size != sizes[0] for size in sizes):
         raise ShapeError("vmap: a result has another size for each element", note=f"sizes: {sizes}"[:200])
     return ops.stack(outs, axis)
