@@ -33,7 +33,7 @@ class Costs:
     since: the processor time of the process when something was worth its compilation for the first time"""
     of_a_graph, of_a_node = 8e-3, 2e-3                       # seconds
     least, most = 0.2, 16.0                                  # scales
-    of_the_first, of_the_first_by_disk = 0.25, 0.05          # seconds of what the first one makes, or loads, for all of them
+    of_the_first, of_the_first_by_disk = 0.25, 0.1           # seconds of what the first one makes, or loads, for all of them
     of_asking, of_asking_for_a_node = 1e-3, 1e-4             # seconds of looking for a graph on the disk
 
     def __init__(self):

@@ -232,6 +232,7 @@ class Derivative:
 
     wrt, sources, graph : as a Backward is made of them; symbols : those of the sizes, in order
     guards : what has to hold of the sizes;   is_possible : False where the rules ask for more than the sizes
+    walks : one graph is run for all sizes; False where a copy with known sizes may be compiled, and that of all sizes not
     """
 
     def __init__(self, operation, wrt, symbols, assumed):
@@ -245,7 +246,8 @@ class Derivative:
         self.sources = tuple([source for source, p in zip(sources, saved) if p in used])
         graph.parameters = [p for p in saved if p in used] + graph.parameters[len(sources):]
         self.graph, self.outs, self.opaque = graph, operation.outs, reads_objects(graph)
-        self.walks, self.without_products = can_walk(graph, open_sizes=True), {}
+        self.walks = can_walk(graph, open_sizes=True) and (len(graph.nodes) < SEVERAL or shows_its_sizes(graph))
+        self.without_products: dict = {}
 
     @functools.cached_property
     def operation(self):
