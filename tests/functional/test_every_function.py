@@ -17,7 +17,8 @@ V, PLACES, FLAGS = np.array([0.5, 0.25, 0.75], np.float32), np.array([2, 0, 1], 
 NUMBER, NONE = np.float32(2.0), np.zeros((0, 3), np.float32)
 OPERANDS = [(X,), (V,), (PLACES,), (FLAGS,), (NUMBER,), (NONE,), (NUMBER, 0), (X, X), (X, V), (X, PLACES), (V, PLACES),
             (PLACES, PLACES), (FLAGS, FLAGS), (X, 1), (X, 0), (X, NUMBER), (V, 2), (X, FLAGS), (X, 0, 1), (X, 1, PLACES),
-            (X, X, X), (V, V, V), (X, PLACES, V), (FLAGS, X, X), (X, (1, 0)), (X, (3, 3)), ((X, X),), (2,), (X, 2.0, 1.0), (X, 0, PLACES, V)]
+            (X, X, X), (V, V, V), (X, PLACES, V), (FLAGS, X, X), (X, (1, 0)), (X, (3, 3)), ((X, X),), (2,),
+            (X, 2.0, 1.0), (X, 0, PLACES, V)]
 # what draws, what shows memory or prints, and what is made for the rooms themselves
 DRAWS = ("rand", "dropout", "multinomial", "bernoulli", "normal", "uniform", "poisson", "shuffle", "gamma", "cauchy",
          "choice_with", "exponential", "gumbel", "laplace", "geometric", "initial_seed", "empty")
