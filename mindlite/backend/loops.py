@@ -39,6 +39,13 @@ def loop_hint(module, iterations):
     return node
 
 
+def _calls_outside(function, body):
+    """True if a function of a library is called from `body` on: no vectors are made of such a loop, and LLVM would tell."""
+    blocks = function.blocks[function.blocks.index(body):]
+    called = [i.callee for block in blocks for i in block.instructions if isinstance(i, ir.CallInstr)]
+    return any(isinstance(f, ir.Function) and f.is_declaration and not f.name.startswith("llvm.") for f in called)
+
+
 @contextlib.contextmanager
 def counted_loop(b, start, stop, step, iterations=None):
     """for i in range(start, stop, step), step > 0, where an IRBuilder stands: yields i.
@@ -57,6 +64,6 @@ def counted_loop(b, start, stop, step, iterations=None):
     yield i
     i.add_incoming(b.add(i, step, flags=("nsw",)), b.block)
     back, hint = b.branch(head), iterations() if callable(iterations) else iterations
-    if hint is not None:
+    if hint is not None and not (isinstance(hint, int) and _calls_outside(b.function, body)):
         back.set_metadata("llvm.loop", loop_hint(b.module, hint))
     b.position_at_end(after)

@@ -123,7 +123,8 @@ for _name, _dtype in {"bfloat16": dt.bfloat16, "byte": dt.uint8, "short": dt.int
 METHODS["init_data"] = _same                                 # what a graph computes with has its data
 setattr(AnfNode, "init_data", _same)
 for _name, _answer in {"has_init": False, "init": None, "init_finished": True, "is_meta": False}.items():
-    setattr(AnfNode, _name, property(lambda self, answer=_answer: answer, doc=f"{_answer}: it has its data."))
+    _told: Any = lambda self, answer=_answer: answer                                 # noqa: E731
+    setattr(AnfNode, _name, property(_told, doc=f"{_answer}: it has its data."))
 setattr(AnfNode, "itemsize", property(lambda self: self.dtype.numpy.itemsize, doc="Bytes of one element."))
 setattr(AnfNode, "nbytes", property(lambda self: self.size * self.dtype.numpy.itemsize, doc="Bytes of all elements."))
 setattr(AnfNode, "strides", property(lambda self: tuple([step * self.itemsize for step in _stride(self)]),

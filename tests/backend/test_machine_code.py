@@ -3,8 +3,11 @@ import ctypes
 import pathlib
 import shutil
 
+import numpy as np
 import pytest
 
+import mindlite as ms
+from mindlite import ops
 from mindlite.backend import machine_code
 from mindlite.backend.cpu.blas import write_matmul
 from mindlite.backend.cpu.native import code_of
@@ -188,3 +191,11 @@ def test_kernels_of_other_types_flags_and_surroundings_are_other_code(folder):
     name, _, text = code_of(write_matmul, *given[0], target=current(), given="another library")
     assert name == names[0] and len(list(folder.glob("*.made"))) == count + 1
     assert "def write_matmul" in text()
+
+
+def test_a_sum_of_what_a_library_computes_is_compiled_without_a_word_of_llvm(capfd):
+    x, y = (ms.Tensor(np.arange(1.0, 7.0, dtype=np.float32) * k) for k in (5, 2))
+    total = ms.jit(lambda x, y: ops.fmod(x, y).sum(), fullgraph=True, dynamic=1)
+    assert float(total(x, y)) == np.fmod(x.asnumpy(), y.asnumpy()).sum()
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")

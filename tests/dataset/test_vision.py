@@ -309,6 +309,30 @@ def test_the_pixels_of_a_jpeg_are_pillow_s_whichever_library_reads_it(options, m
         assert (vision.Decode()(data) == np.asarray(Image.open(stream).convert("RGB"))).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"subsampling": 0}, {"subsampling": 1}, {"progressive": True}, {"optimize": True},
+                                     {"restart_marker_blocks": 2}], ids=str)
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_part_of_a_jpeg_has_the_pixels_of_the_whole_and_the_rows_below_it_are_not_decoded(options, mode, monkeypatch):
+    simplejpeg, rows = pytest.importorskip("simplejpeg"), []
+
+    class Watched:
+        decode_jpeg_header = simplejpeg.decode_jpeg_header
+
+        @staticmethod
+        def decode_jpeg(data, buffer=None):
+            rows.append(75 if buffer is None else len(buffer))
+            return simplejpeg.decode_jpeg(data, buffer=buffer)
+    stream, numbers = io.BytesIO(), np.random.default_rng(5)
+    Image.fromarray(numbers.integers(0, 256, (75, 41, 3), np.uint8)).convert(mode).save(stream, "JPEG", **options)
+    data = np.frombuffer(stream.getvalue(), np.uint8)
+    whole = np.asarray(Image.open(stream).convert("RGB"))
+    monkeypatch.setattr(formats, "simplejpeg", Watched)
+    for top, bottom in ((0, 1), (0, 2), (3, 16), (15, 17), (30, 31), (31, 64), (60, 72), (60, 73), (0, 75)):
+        found = formats.part_of_pixels(data, "part", lambda height, width: (top, 5, bottom - top, width - 9))
+        assert np.array_equal(found, whole[top:bottom, 5:37])
+        assert rows.pop() == (75 if "progressive" in options else min(75, bottom + 2)) and not rows
+
+
 def test_decoding_and_a_random_part_in_one_map_are_both_one_after_the_other():
     both = [vision.Decode(), vision.RandomResizedCrop((16, 20))]
     images = [jpeg(), vision.encode_png(IMAGE), jpeg(IMAGE[:20])]

@@ -7,7 +7,7 @@ from llvmlite import ir
 
 from ...common.dtype import dtype as to_dtype, float32, int16, int32, int64, uint8
 from ..target import current
-from . import image_filters, jpeg, sampled
+from . import image_filters, sampled
 from .native import F32, I8, I16, I32, I64, PTR, Value, kernel_of, kernel_writer
 from .sampled import SHIFT, neighbours, truncated, widened
 
@@ -23,7 +23,6 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
            "sampled"     args [image, bytes of a row, its height, width, out float32 [channels, height, width], its height, width,
                                float32[mean.., std..], work int32[4 width], int16[16 width + 64]], [begin, end) is [0, 1);
                                facts: left and right are exchanged
-           "jpeg_table", "jpeg_part"    see jpeg.py
            "normalised"  args [image, bytes of a row, height, width, out float32, float32[mean.., std..]], [begin, end): rows;
                                facts: channels are the first axis of out, left and right are exchanged
            "mirrored"    args [image, bytes of a row, width, out uint8], [begin, end): rows; channels: bytes of a pixel
@@ -184,4 +183,4 @@ def write_nearest(f, size):
 
 
 KINDS = {"nearest": write_nearest, "linear": write_linear_bytes, "normalised": write_normalised, "mirrored": write_mirrored,
-         **image_filters.KINDS, **jpeg.KINDS, **sampled.KINDS}
+         **image_filters.KINDS, **sampled.KINDS}

@@ -49,18 +49,15 @@ def widened(f, value, kind=I64):
     return Value(f, f.builder.sext(value.ir, kind))
 
 
-def load(f, array, index, kind):
-    """A value of an LLVM type that begins at an element."""
+def _load(f, array, index, kind):
     return f.builder.load(f.builder.inttoptr(array.at(index).address.ir, PTR), typ=kind, align=1)
 
 
-def store(f, array, index, value):
-    """Write an LLVM value from an element on."""
+def _store(f, array, index, value):
     f.builder.store(value, f.builder.inttoptr(array.at(index).address.ir, PTR), align=1)
 
 
-def same(kind, number):
-    """A vector of one constant."""
+def _same(kind, number):
     return ir.Constant(kind, [number] * kind.count)
 
 
@@ -74,7 +71,7 @@ def _upper(f, a, b):
     """The upper halves of the products of 16 bits."""
     wide = ir.VectorType(I32, a.type.count)
     product = f.builder.mul(f.builder.sext(a, wide), f.builder.sext(b, wide))
-    return f.builder.trunc(f.builder.ashr(product, same(wide, 16)), a.type)
+    return f.builder.trunc(f.builder.ashr(product, _same(wide, 16)), a.type)
 
 
 def _chosen(f, vector, order):
@@ -105,8 +102,8 @@ class Columns:
             share = truncated(f, f.select(far, b - BITS, b) * 32, I16)
             beyond = f.select(far, f.number(I16, -1), f.number(I16, 0))
             for lane in range(LANES):
-                store(f, self.shares, x * LANES + lane, share.ir)
-                store(f, self.farther, x * LANES + lane, beyond.ir)
+                _store(f, self.shares, x * LANES + lane, share.ir)
+                _store(f, self.farther, x * LANES + lane, beyond.ir)
             sound.set(f.select((a + b).equals(BITS), sound.get(), 0))
             with f.when((base * CHANNELS + PIXELS <= wide * CHANNELS) & (a + b).equals(BITS)):
                 self.safe.set(x + 1)
@@ -129,16 +126,16 @@ class Columns:
         f, build = self.f, self.f.builder
         pairs = ir.Constant(ir.VectorType(I64, MIXED), ir.Undefined)
         for k in range(MIXED):
-            pixels = load(f, line, widened(f, self.first[x + k]), I64)
+            pixels = _load(f, line, widened(f, self.first[x + k]), I64)
             pairs = build.insert_element(pairs, pixels, ir.Constant(I32, k))
         pairs = build.bitcast(pairs, ir.VectorType(I8, MIXED * PIXELS))
         kind = ir.VectorType(I16, MIXED * LANES)
         places = [k * PIXELS + lane for k in range(MIXED) for lane in range(LANES)]
         near, far = (build.zext(_chosen(f, pairs, [place + begin for place in places]), kind) for begin in (0, CHANNELS))
-        seven = same(kind, 7)
+        seven = _same(kind, 7)
         step = build.shl(build.sub(far, near), seven)
-        begin = build.add(build.shl(near, seven), build.and_(step, load(f, self.farther, x * LANES, kind)))
-        store(f, target, x * LANES, build.add(begin, _upper(f, step, load(f, self.shares, x * LANES, kind))))
+        begin = build.add(build.shl(near, seven), build.and_(step, _load(f, self.farther, x * LANES, kind)))
+        _store(f, target, x * LANES, build.add(begin, _upper(f, step, _load(f, self.shares, x * LANES, kind))))
 
 
 @kernel_writer(lambda channels, mirrored: f"sampled_{channels}{'_mirrored' * mirrored}")
@@ -177,16 +174,16 @@ def write_sampled(f, channels, mirrored):
 def _sixteen(f, rows, weights, x, planes, place, numbers, mirrored):
     """16 pixels from two rows of mixed columns to their planes."""
     build, kind = f.builder, ir.VectorType(I16, DONE * LANES)
-    first, second = (_upper(f, load(f, row, x * LANES, kind), weight) for row, weight in zip(rows, weights))
-    bytes_ = build.ashr(build.add(build.add(first, second), same(kind, 2)), same(kind, 2))
+    first, second = (_upper(f, _load(f, row, x * LANES, kind), weight) for row, weight in zip(rows, weights))
+    bytes_ = build.ashr(build.add(build.add(first, second), _same(kind, 2)), _same(kind, 2))
     pairs = build.bitcast(bytes_, ir.VectorType(I32, DONE * 2))
     order = range(DONE - 1, -1, -1) if mirrored else range(DONE)
     red_green, blue = (_chosen(f, pairs, [2 * k + half for k in order]) for half in (0, 1))
-    narrow = same(red_green.type, 0xffff)
-    channels = build.and_(red_green, narrow), build.lshr(red_green, same(red_green.type, 16)), build.and_(blue, narrow)
+    narrow = _same(red_green.type, 0xffff)
+    channels = build.and_(red_green, narrow), build.lshr(red_green, _same(red_green.type, 16)), build.and_(blue, narrow)
     for channel, (mean, std), plane in zip(channels, numbers, planes):
         value = build.sitofp(channel, ir.VectorType(F32, DONE))
-        store(f, plane, place, build.fdiv(build.fsub(value, mean), std))
+        _store(f, plane, place, build.fdiv(build.fsub(value, mean), std))
 
 
 KINDS = {"sampled": write_sampled}

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import re
 from typing import Any, Callable
 
 import numpy as np
@@ -16,14 +17,16 @@ except ImportError:                      # the extra `data` is not installed
 
 from ...common.errors import ArgumentError, FileFormatError, ValueRangeError
 from ...common.files import replacing
-from ...common.lazy import LazyModule
 from ..operation import DataError, as_pil, dtype_of, flag, image_array, joins, kind_of, operation, pair, whole
 from .geometry import PART, RandomResizedCrop, random_part
 from .kinds import ImageReadMode, Inter
 from .resizing import resize_array
 
 
-jpeg = LazyModule("mindlite.dataset.vision.jpeg")
+BASELINE_FRAME, START_OF_SCAN, END_OF_IMAGE = 0xc0, 0xda, b"\xff\xd9"
+OTHER_FRAMES = {0xc0 + k for k in range(1, 16)} - {0xc4, 0xc8, 0xcc}             # these three are no frames
+MORE_FOLLOWS = re.compile("Corrupt JPEG data: [0-9]+ extraneous bytes before marker 0xd[0-9]")        # rows that nobody wants
+BELOW = 2                                # rows that colours of the last one are interpolated from
 
 
 class ImageError(FileFormatError, RuntimeError):
@@ -49,13 +52,13 @@ def opened(data: Any, name: str) -> Image.Image:
         raise ImageError(f"{name}: the image is damaged or of an unknown format: {error}") from None
 
 
-def library_pixels(data: Any, name: str) -> np.ndarray:
-    """`pixels`, by a library.
+def pixels(data: Any, name: str) -> np.ndarray:
+    """The pixels (height, width, 3) of the RGB image that encoded bytes hold. raises : ImageError
 
     A sound JPEG is read by simplejpeg where it is installed, in half of Pillow's time: both are libjpeg-turbo and give the same
     bytes. Everything else, and every doubt, is Pillow's.
     """
-    if reads_alike(data):
+    if jpeg_size(data) is not None:
         try:
             return simplejpeg.decode_jpeg(data)
         except ValueError:                                   # damaged
@@ -63,41 +66,63 @@ def library_pixels(data: Any, name: str) -> np.ndarray:
     return np.asarray(opened(data, name))
 
 
-def reads_alike(data: Any) -> bool:
-    """True for a JPEG that simplejpeg reads as Pillow does."""
+def jpeg_size(data: Any) -> tuple[int, int] | None:
+    """(height, width) of a JPEG that simplejpeg reads as Pillow does; None for everything else."""
     if simplejpeg is None or not isinstance(data, np.ndarray) or data.ndim != 1 or data.dtype != np.uint8 or \
             data[:3].tobytes() != b"\xff\xd8\xff":
-        return False
+        return None
     try:
         height, width, colours, _ = simplejpeg.decode_jpeg_header(data)
     except ValueError:                                       # damaged, or of a kind that it does not know
-        return False
-    return colours in ("YCbCr", "Gray") and 0 < height * width <= (Image.MAX_IMAGE_PIXELS or 0)
+        return None
+    known = colours in ("YCbCr", "Gray") and 0 < height * width <= (Image.MAX_IMAGE_PIXELS or 0)
+    return (height, width) if known else None
 
 
-def part_of_pixels(data: Any, name: str, choose: Callable[[int, int], tuple[int, int, int, int]] | None) -> np.ndarray:
-    """The part (top, left, height, width) = choose(height, width) of the pixels of an image. raises : ImageError
+def part_of_pixels(data: Any, name: str, choose: Callable[[int, int], tuple[int, int, int, int]]) -> np.ndarray:
+    """The part (top, left, height, width) = choose(height, width) of `pixels`. raises : ImageError
 
-    Of a usual JPEG the pixels around the part are not computed. choose : None for the whole image
+    The rows below the part are not decoded where the header of a JPEG, which then says that there are fewer rows, allows it.
     """
-    layout = jpeg.layout_of(data)
-    if layout is None or layout.height * layout.width > (Image.MAX_IMAGE_PIXELS or 0):
-        array = library_pixels(data, name)
-        if choose is None:
-            return array
+    size = jpeg_size(data)
+    if size is None:
+        array = pixels(data, name)
         top, left, height, width = choose(*array.shape[:2])
     else:
-        part = (0, 0, layout.height, layout.width) if choose is None else choose(layout.height, layout.width)
-        found = jpeg.part(data, layout, *part)
-        if found is not None:
-            return found
-        array, (top, left, height, width) = library_pixels(data, name), part
+        top, left, height, width = choose(*size)
+        array = _upper_rows(data, name, min(top + height + BELOW, size[0]), *size)
     return array[top:top + height, left:left + width]
 
 
-def pixels(data: Any, name: str) -> np.ndarray:
-    """The pixels (height, width, 3) of the RGB image that encoded bytes hold. raises : ImageError"""
-    return part_of_pixels(data, name, None)
+def _upper_rows(data: np.ndarray, name: str, count: int, height: int, width: int) -> np.ndarray:
+    """The first rows, `count` at least, of the pixels of a JPEG that simplejpeg reads."""
+    encoded = bytearray(data)
+    place = height_in_header(encoded)
+    if place is None or count == height or encoded[-2:] != END_OF_IMAGE:
+        return pixels(data, name)
+    encoded[place:place + 2] = count.to_bytes(2, "big")
+    rows = np.empty((count, width, 3), np.uint8)
+    try:
+        simplejpeg.decode_jpeg(encoded, buffer=rows)
+    except ValueError as error:
+        if not MORE_FOLLOWS.fullmatch(str(error)):           # damaged
+            return np.asarray(opened(data, name))
+    return rows
+
+
+def height_in_header(encoded: bytearray) -> int | None:
+    """Where a JPEG says how many rows it has (ITU T.81, B.2.2); None where it has more scans than one, or is not baseline."""
+    at, end, place, components = 2, len(encoded) - 9, None, 0
+    while at < end and encoded[at] == 0xff:
+        marker = encoded[at + 1]
+        if marker == START_OF_SCAN:
+            return place if encoded[at + 4] == components else None
+        if marker == BASELINE_FRAME:
+            place, components = at + 5, encoded[at + 9]
+        elif marker in OTHER_FRAMES:
+            return None
+        at += 2 + (encoded[at + 2] << 8 | encoded[at + 3])
+    return None
 
 
 @operation(to_pil=flag)
