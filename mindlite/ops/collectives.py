@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..common.dim import total
-from ..common.errors import DTypeError, GradientError, RankError, ShapeError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, GradientError, RankError, ShapeError, ValueRangeError
 from ..common.ranks import FOLDS, WORLD, engine, kinds_of, packed, unpacked
 from ..common.tensor import TensorLike
 from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
@@ -551,8 +551,10 @@ def placed(x, *, placement, lasting=False):
 def place_as(x: TensorLike, placement: Any) -> Any:
     """In a graph x, `placed`; x itself in eager mode, where each operator runs at once and there is nothing to choose.
 
-    x : Tensor;     placement : where its parts lie, a mindlite.parallel placement or the str of one
+    x : Tensor;     placement : where its parts lie, a mindlite.parallel placement or the str of one, else ArgumentError
     """
+    if not isinstance(placement, str) and not hasattr(placement, "mesh"):
+        raise ArgumentError("place_as: a placement says where parts lie", note=repr(placement)[:80])
     return placed(x, placement=placement) if isinstance(x, AnfNode) else x
 
 
