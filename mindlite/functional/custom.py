@@ -12,6 +12,7 @@ from ..common.errors import ArgumentError, DTypeError, Refusal, ShapeError, Valu
 from ..common.tensor import Tensor
 from ..mindir.protocol import CallOf, CustomGradient
 from ..pynative import custom, gate
+from .compiled_operators import compiled_function, results_of
 from .registration import Registration
 
 
@@ -91,25 +92,35 @@ class HookBackward:
 
 
 class Custom:
-    """An operator that a Python function of ndarrays computes, MindSpore's `Custom` of func_type "pyfunc".
+    """An operator that a Python function of ndarrays computes, or a compiled one (compiled_operators.py).
 
-    func                : (*ndarrays) -> ndarray, or a tuple of them
-    out_shape, out_dtype: what it gives: values, or functions of the inputs' shapes and dtypes; None: not checked
+    func                : (*ndarrays) -> ndarray, or a tuple of them; of another func_type see there
+    out_shape, out_dtype: what it gives: values, or functions of the inputs' shapes and dtypes; of several results a tuple of
+                          each; None: not checked, only for "pyfunc"
+    func_type           : "pyfunc"; "aot", a function of C by "path:name"; "llvm", LLVM IR; "numba", a function for Numba
     bprop               : bprop(*inputs, out, dout), one gradient for each input; None: it has no gradient
     reg_info            : registrations (CustomRegOp), dicts or JSON; None: those that custom_info_register gave the function
-    raises              : ValueRangeError for another func_type; when called: ShapeError, DTypeError where the result is
-                          not what was promised, ArgumentError, DTypeError where the inputs are not as registered
+    raises              : ValueRangeError for another func_type, ArgumentError for a compiled function that is none, or without
+                          out_shape and out_dtype; when called: ShapeError, DTypeError where the result is not what was promised,
+                          ArgumentError, DTypeError where the inputs are not as registered, ArgumentError for a function of C
+                          that says that it failed
     """
+    KINDS = "pyfunc", "aot", "llvm", "numba"
 
     def __init__(self, func, out_shape=None, out_dtype=None, func_type="pyfunc", bprop=None, reg_info=None):
-        if func_type != "pyfunc":
-            raise ValueRangeError(f"Custom: func_type is 'pyfunc', not {func_type!r}",
-                                  hint="a compiled operator is written with mindlite's own kernels")
-        self.func, self.out_shape, self.out_dtype = _function("Custom", func), out_shape, out_dtype
+        if func_type not in self.KINDS:
+            raise ValueRangeError(f"Custom: func_type is one of {', '.join(self.KINDS)}, not {func_type!r}")
+        if func_type != "pyfunc" and (out_shape is None or out_dtype is None):
+            raise ArgumentError(f"Custom: a function of func_type {func_type!r} has out_shape and out_dtype")
+        self.func = _function("Custom", func) if func_type == "pyfunc" else func
+        self.compute = None if func_type == "pyfunc" else compiled_function(func, func_type)
+        self.out_shape, self.out_dtype = out_shape, out_dtype
         self.bprop = bprop if bprop is None else _function("Custom", bprop)
         self.registration = Registration(func, reg_info)
 
     def __mindir__(self):
+        if self.compute is not None:
+            raise Refusal("Custom calls a compiled function, which is no part of a graph")
         raise Refusal(f"Custom calls the Python function {getattr(self.func, '__name__', 'func')}")
 
     def __call__(self, *inputs):
@@ -117,18 +128,26 @@ class Custom:
 
     def _run(self, *inputs):
         fitting = self.registration.check_inputs(inputs)
+        if self.compute is not None:
+            made = results_of(self.compute, inputs, self._promised("shape", inputs), self._promised("dtype", inputs))
+            self.registration.check_outputs(fitting, list(made) if isinstance(made, tuple) else [made])
+            return made
         given = self.func(*[x.asnumpy() if isinstance(x, Tensor) else x for x in inputs])
         outs = [Tensor(x) for x in (given if isinstance(given, tuple) else (given,))]
         self.registration.check_outputs(fitting, outs)
-        for what, promised, error in (("shape", self.out_shape, ShapeError), ("dtype", self.out_dtype, DTypeError)):
-            if promised is None:
+        for what, error in (("shape", ShapeError), ("dtype", DTypeError)):
+            if getattr(self, "out_" + what) is None:
                 continue
-            wanted = promised(*[getattr(x, what) for x in inputs]) if callable(promised) else promised
+            wanted = self._promised(what, inputs)
             found = tuple([getattr(out, what) for out in outs])
             found = found if isinstance(given, tuple) else found[0]
             if _plain(found) != _plain(wanted):
                 raise error(f"Custom: the function gives the {what} {found}, {wanted} was promised")
         return tuple(outs) if isinstance(given, tuple) else outs[0]
+
+    def _promised(self, what, inputs):
+        promised = getattr(self, "out_" + what)
+        return promised(*[getattr(x, what) for x in inputs]) if callable(promised) else promised
 
 
 def _plain(value):
