@@ -250,7 +250,7 @@ def no_references_stay(run, counted):
     held = np.zeros((6, len(counted) + 1), np.int64)
     for row in held:
         run()
-        gc.collect()
+        gc.collect(1)                                        # what the run has made is young
         row[:] = [*map(sys.getrefcount, counted), sys.getallocatedblocks()]
     grown = np.diff(held, axis=0)
     references, blocks = grown[:, :-1], grown[:, -1]
