@@ -39,11 +39,16 @@ def compiled_function(func: Any, func_type: str) -> Callable[[Sequence[np.ndarra
     if func_type == "numba":
         if not callable(func):
             raise ArgumentError(f"Custom: func is a function for Numba, not {type(func).__name__}")
-        jitted = func if hasattr(func, "py_func") else numba.njit(func)
-        return lambda inputs, results: jitted(*inputs, *results) and None
+        return _jitted(func if hasattr(func, "py_func") else numba.njit(func))
     if not isinstance(func, str):
         raise ArgumentError(f"Custom: func of func_type {func_type!r} is a str, not {type(func).__name__}")
     return _of_library(func) if func_type == "aot" else _of_text(func)
+
+
+def _jitted(function: Callable[..., Any]) -> Callable[..., None]:
+    def call(inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        function(*inputs, *results)
+    return call
 
 
 def _of_library(place: str) -> Callable[..., None]:

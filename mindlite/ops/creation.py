@@ -198,7 +198,7 @@ def _count_of_range(start, end, step):
     """ceil((end - start) / step), an int, or a Dim where one of them is known at run time only."""
     endless = ValueRangeError("arange: start, end or step is not finite")
     if all(isinstance(x, (int, float)) for x in (start, end, step)):
-        if not math.isfinite(start + end + step):
+        if not all(map(math.isfinite, (start, end, step, (end - start) / step))):
             raise endless
         return math.ceil((end - start) / step)
     demand = current_interpreter().demand
@@ -210,6 +210,7 @@ def _count_of_range(start, end, step):
     if isinstance(step, AnfNode):
         demand(Constraint("!=", step, 0, ValueRangeError("arange: step is 0")))
     backwards = scalar_binary(scalar_binary(start, end, op="-"), step, op="/")
+    demand(Constraint("==", scalar_binary(backwards, backwards, op="-"), 0, endless))
     return -as_size("arange", scalar_cast(scalar_binary(backwards, 1.0, op="//"), type=int), least=None)
 
 

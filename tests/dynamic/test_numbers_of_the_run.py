@@ -145,11 +145,12 @@ def test_fullgraph_shows_the_error_of_eager_mode_where_that_raises_too():
         f(X, i(3))
 
 
-@pytest.mark.parametrize("ends", [(0.0, 5.0, 0.0), (0.0, 5.0, np.inf), (0.0, np.inf, 1.0), (np.nan, 1.0, 1.0), (0.0, -1.0, 1.0)])
+@pytest.mark.parametrize("ends", [(0.0, 5.0, 0.0), (0.0, 5.0, np.inf), (0.0, np.inf, 1.0), (np.nan, 1.0, 1.0), (0.0, -1.0, 1.0),
+                                  (-3e38, 3e38, 1e-300)])
 def test_a_range_that_has_no_end_is_refused_alike_in_both_modes(ends):
     def of_numbers(a, b, c):
         return ops.arange(a, b, c)
-    given = [ms.Tensor(np.float32(value)) for value in ends]
+    given = [ms.Tensor(np.float64(value)) for value in ends]
     with pytest.raises(ValueRangeError) as eager:
         of_numbers(*given)
     with pytest.raises(ValueRangeError) as graph:

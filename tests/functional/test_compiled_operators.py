@@ -107,7 +107,7 @@ def test_a_function_of_a_library_is_called_by_its_path(tmp_path):
     (ArgumentError, "grown says that it failed: 7", lambda: Custom(IR, alike, alike, "llvm")(Tensor(X[:0]))),
     (ArgumentError, "a shape for each of 2", lambda: Custom(IR, (3,), (ms.float32,) * 2, "llvm")(Tensor(X))),
     (ShapeError, "negative", lambda: Custom(IR, (-3,), ms.float32, "llvm")(Tensor(X))),
-    (DTypeError, "", lambda: Custom(IR, (3,), "no dtype", "llvm")(Tensor(X)))],
+    (DTypeError, "no dtype", lambda: Custom(IR, (3,), "no dtype", "llvm")(Tensor(X)))],
     ids=["file", "library", "place", "text", "no_function", "symbol", "kind", "numba", "promise", "func_type", "status",
          "several", "size", "dtype"])
 def test_what_cannot_be_called_is_refused_in_words(error, text, make):

@@ -90,10 +90,16 @@ def calls_of(function):
 FUNCTIONS = list(functions())
 
 
-@pytest.mark.sampled(10)
-@pytest.mark.python_runs("what a graph cannot say of the function's operands")
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("room, name", FUNCTIONS, ids=[".".join(pair) for pair in FUNCTIONS])
+def of_each_function(test):
+    """The test for each function, of which Python may run what a graph cannot say of the operands."""
+    for mark in (pytest.mark.parametrize("room, name", FUNCTIONS, ids=[".".join(pair) for pair in FUNCTIONS]),
+                 pytest.mark.filterwarnings("ignore"), pytest.mark.sampled(10),
+                 pytest.mark.python_runs("what a graph cannot say of the function's operands")):
+        test = mark(test)
+    return test
+
+
+@of_each_function
 def test_a_compiled_function_gives_what_eager_mode_gives(room, name):
     for call, arrays, eager in calls_of(getattr(ROOMS[room], name)):
         made = flat(ms.jit(call)(*map(tensors, arrays)))
@@ -111,10 +117,7 @@ def row(operand, k):
     return tuple(row(part, k) for part in operand) if isinstance(operand, tuple) else operand[k]
 
 
-@pytest.mark.sampled(10)
-@pytest.mark.python_runs("what a graph cannot say of the function's operands")
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("room, name", FUNCTIONS, ids=[".".join(pair) for pair in FUNCTIONS])
+@of_each_function
 def test_vmap_gives_what_a_loop_gives_or_tells_that_sizes_differ(room, name):
     for call, arrays, eager in calls_of(getattr(ROOMS[room], name)):
         batches = [rows_of(operand) for operand in arrays]

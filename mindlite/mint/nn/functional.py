@@ -390,7 +390,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 @_public
 def one_hot(tensor, num_classes=-1):
-    """int64[.., num_classes] with ones at the numbers in `tensor`; -1: as many as the largest one needs
+    """int64[.., num_classes] with ones at the numbers in `tensor`; -1: as many as the largest one needs.
 
     raises : IndexRangeError for a number outside
     """
