@@ -45,7 +45,7 @@ from .memory import ALIGNMENT, MemoryPlan, plan
 from .printers import runtime as R
 from .printers.native import compile_native, native_ir
 from .printers.python import from_bits, load_python, print_python, to_bits
-from .printers.vm import Table, load_vm, print_vm
+from .printers.vm import load_vm, print_vm
 from .printers.vm_file import read_vm, save_vm
 from .python_calls import OpenWindow, PythonCall, ReadWindow, is_operator
 
@@ -88,7 +88,7 @@ class Executable:
         self._start(KeptLinked(program, memory, config.verify, needs), printer or config.printer, file=file)
         return self
 
-    def _start(self, linked: Linked, printer: str, table: Table | None = None, file: str | None = None) -> None:
+    def _start(self, linked: Linked, printer: str, file: str | None = None) -> None:
         self.linked, self.printer, self.plan = linked, printer, linked.plan
         self.name = linked.program.entry.name
         self.places: dict[int, int] = {}
@@ -97,7 +97,7 @@ class Executable:
             self.address, self._keep, self.places = compile_native(linked, file)
             self.entry = _RUN(self.address)
         elif printer == "vm":
-            address, self._keep, self.places = load_vm(linked, table)
+            address, self._keep, self.places = load_vm(linked)
             self.entry = _RUN(address)
         elif printer == "python":
             self.entry = load_python(linked, _contexts.__getitem__)
@@ -172,15 +172,14 @@ class Executable:
         return self._unpack.unpack_from(context.array, self._results_at)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the program as a table to an .npz file that `load` runs without a compiler; see printers/vm_file.py."""
+        """Write the program to a file that `load` runs without a compiler; see printers/vm_file.py."""
         save_vm(self.linked, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike, kernels: Mapping[str, Kernel]) -> Executable:
         """The Executable in a file that `save` wrote, run by the register machine. kernels: {name: Kernel} it calls."""
         self = cls.__new__(cls)
-        linked, table = read_vm(path, kernels)
-        self._start(linked, "vm", table)
+        self._start(read_vm(path, kernels), "vm")
         return self
 
     def failure(self, context: Context) -> BaseException:

@@ -279,11 +279,11 @@ def test_exact_arithmetic_is_that_of_python_or_ends_the_run(printer, op):
                     executable.run([a, c])
 
 
-def test_exact_arithmetic_is_saved_with_a_table(tmp_path):
+def test_exact_arithmetic_is_saved_with_a_program(tmp_path):
     b = FlowBuilder("main")
     i = b.param("i64", "i")
-    Executable(F.Program(b.finish([b.exact("mul", i, i)]))).save(tmp_path / "square.npz")
-    loaded = Executable.load(tmp_path / "square.npz", {})
+    Executable(F.Program(b.finish([b.exact("mul", i, i)]))).save(tmp_path / "square.flow")
+    loaded = Executable.load(tmp_path / "square.flow", {})
     assert loaded.run([-7])[0] == (49,)
     with pytest.raises(InexactError, match="64 bits"):
         loaded.run([2 ** 32])

@@ -1,5 +1,4 @@
-"""A Flow as a table for the register machine (`vm_machine.py`): a vector of i64 that can be saved, and runs without a
-compiler.
+"""A Flow as a table for the register machine (`vm_machine.py`): a vector of i64 that runs without a compiler.
 
     0000  enter     args_at=12 results_at=20
     0003  param     dst=0 number=0
@@ -7,11 +6,11 @@ compiler.
     0009  mul       2 3 4
 
 An opcode is followed by its operands, which are numbers of registers unless said otherwise. If and While become jumps, their
-results moves. `vm_file.py` writes tables to files.
+results moves. `vm_file.py` writes programs that are run so to files.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,15 +47,8 @@ NUMBER = {name: n for n, name in enumerate(OPCODES)}
 FIXED = {name: tuple([w for w in OPERANDS.get(name, "").split() if "*" not in w]) for name in OPCODES}      # those of each
 
 
-class Table:
-    """code: the vector; frame: numbers in the entry's frame."""
-
-    def __init__(self, code: Sequence[int] | np.ndarray, frame: int) -> None:
-        self.code, self.frame = np.ascontiguousarray(code, np.int64), frame
-
-
-def print_table(linked: Linked) -> Table:
-    """The Table of a Linked program."""
+def print_table(linked: Linked) -> tuple[list[int], int]:
+    """(the table of a Linked program, how many numbers the frame of its entry has)."""
     if linked.devices:
         raise ValueRangeError(f"the register machine runs on the CPU only, this program on {linked.devices[0]} too",
                               hint="printer='native'")
@@ -71,27 +63,23 @@ def print_table(linked: Linked) -> Table:
         frames[flow.name] = writer.size
     for at, name in calls:
         code[at], code[at + 1] = starts[name], frames[name]
-    return Table(code, frames[flows[0].name])
+    return code, frames[flows[0].name]
 
 
 def print_vm(linked: Linked) -> str:
     """The table in words."""
     lines = []
-    for at, name, operands in instructions([int(n) for n in print_table(linked).code]):
+    for at, name, operands in instructions(print_table(linked)[0]):
         shown = [f"{w}={n}" for w, n in zip(FIXED[name], operands)] + [str(n) for n in operands[len(FIXED[name]):]]
         lines.append(f"{at:04}  {name:<12} {' '.join(shown)}")
     return "\n".join(lines)
 
 
 def instructions(code: list[int]) -> Iterator[tuple[int, str, list[int]]]:
-    """(place, opcode, operands) of each instruction of a list of ints; IndexError or ValueError if it breaks off."""
+    """(place, opcode, operands) of each instruction of a table."""
     at = 0
     while at < len(code):
-        if not 0 <= code[at] < len(OPCODES):
-            raise ValueError(f"there is no opcode {code[at]}")
         length = _length(code, at)
-        if length < 1 or at + length > len(code):
-            raise ValueError(f"the instruction at {at} breaks off")
         yield at, OPCODES[code[at]], code[at + 1:at + length]
         at += length
 
@@ -247,11 +235,12 @@ def machine() -> tuple[int, int, tuple]:
     return code.address("vm_run"), launch_address(), (code, shared)
 
 
-def load_vm(linked: Linked, table: Table | None = None) -> tuple[int, tuple, dict[int, int]]:
-    """(run, objects to keep, numbers for a context: {place: value}) of a Linked program; table: if made already."""
-    table = table or print_table(linked)
+def load_vm(linked: Linked) -> tuple[int, tuple, dict[int, int]]:
+    """(run, objects to keep, numbers for a context: {place: value}) of a Linked program."""
+    table, frame = print_table(linked)
+    code = np.array(table, np.int64)
     address, launcher, keep = machine()
     kernels = np.array([k.address for k in linked.kernels] or [0], np.int64)
-    places = {R.CODE: table.code.ctypes.data, R.FRAME: table.frame, R.KERNELS: kernels.ctypes.data,
+    places = {R.CODE: code.ctypes.data, R.FRAME: frame, R.KERNELS: kernels.ctypes.data,
               R.LAUNCHER: launcher, R.RESULTS: R.PARAMS + len(linked.program.entry.params)}
-    return address, (table, kernels, keep, linked), places
+    return address, (code, kernels, keep, linked), places
