@@ -126,7 +126,8 @@ class Results:
         self.ev, self.arguments = ev, arguments
         self.outputs: list[AnfNode] = []
         self.gone: set[Any] = set()
-        self.numbers = {p: i for i, p in enumerate(p for p in ev.tracer.root.graph.parameters if p.default is None)}
+        given = [p for p in ev.tracer.root.graph.parameters if p.default is None]
+        self.numbers: dict[AnfNode, int] = {p: i for i, p in enumerate(given)}
 
     def output(self, node: Any, argument: int | None = None) -> Result:
         """A Result for a node. argument: the number of the argument that is this very Tensor, changed in place"""

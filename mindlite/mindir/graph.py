@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from ..common.dim import Shape, Size, UnknownValueError
+from ..common.dim import Dim, Shape, Size, UnknownValueError
 from ..common.dtype import DType
 from ..common.location import NOWHERE, Location, Origin
 from .abstract import Abstract, AbstractTuple
@@ -61,6 +61,17 @@ class AnfNode:
         raise UnknownValueError("a value that is known at run time only decides what is computed")
 
     __int__ = __index__ = __float__ = __complex__ = __array__ = __bool__
+
+    def __eq__(self, other: object) -> bool:
+        """Nodes are compared by identity; whether one has the value of a number is not known.
+
+        raises : UnknownValueError for a number
+        """
+        if isinstance(other, (int, float, complex, Dim)):
+            raise UnknownValueError(f"whether a value that is known at run time only is {other} decides what is computed")
+        return NotImplemented
+
+    __hash__ = object.__hash__
 
 
 class Parameter(AnfNode):

@@ -345,6 +345,8 @@ def _scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     raises : DTypeError for an index that is no integer, IndexRangeError for one outside, ShapeError
     """
     index = as_operand(index)
+    if dtype_of(input).kind == "b" and isinstance(src, (int, float, complex)):
+        src = bool(src)                                      # as torch: a number that is not 0 is True
     src = lookup.first_elements(as_update("scatter", src, dtype_of(input)), index.shape)
     return lookup.tensor_scatter_elements(input, index, broadcast_to(src, shape=index.shape), axis)
 

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ..common.errors import MindliteError, Stage, user_location
+from ..common.errors import ArgumentError, MindliteError, Stage, user_location
 from ..common.recent import Recent
 from ..common.storage import DeviceArray, ShardedArray, elsewhere
 from ..common.tensor import HOOKS, Parameter, Tensor, lies_elsewhere
@@ -52,13 +52,13 @@ class PyNative:
         return self.perform(prim, args, attrs)[0]
 
     def perform(self, prim, args, attrs):
-        """(what `bind` gives, the Operation of the signature; None where the operands lie elsewhere than on the CPU)."""
+        """(what `bind` gives, the Operation; None for operands elsewhere than on the CPU, and Tensors as attributes)."""
         count = len(args)
+        key: tuple | None
         if elsewhere.used and lies_elsewhere(args):
             return self.bind_elsewhere(prim, args, attrs), None
         if not attrs and count == 2 and type(args[0]) is Tensor and type(args[1]) in _ARRAYS:      # common, kept short
             b = args[1]
-            key: tuple
             a, b = arrays = [args[0].host_array, b.host_array if type(b) is Tensor else b]
             key = (prim, a.dtype, a.shape, b.dtype, b.shape)
         elif not attrs and count == 1 and type(args[0]) is Tensor:
@@ -68,12 +68,12 @@ class PyNative:
             arrays, key = _key_of(prim, args, attrs)
         try:
             operation = _signatures.get(key)
-            if operation is None:
-                operation = new_operation(prim, arrays, attrs, key)
-        except TypeError as error:
-            if "unhashable" not in str(error):
-                raise
-            operation = new_operation(prim, arrays, attrs, None)
+        except TypeError:                                   # attributes that have no hash
+            operation, key = None, None
+        if operation is None:
+            if attrs and tensors_in(attrs.values()):
+                return self.perform(prim, args, settings_of(prim, attrs))[0], None
+            operation = new_operation(prim, arrays, attrs, key)
         if not operation.offered:
             offer(operation)
         if prim is assign:
@@ -100,6 +100,8 @@ class PyNative:
     def bind_elsewhere(self, prim, args, attrs):
         """`bind`, where an operand lies on another device than the CPU."""
         sharded = elsewhere.sharded and has_parts(args)
+        if attrs and tensors_in(attrs.values()):
+            attrs = settings_of(prim, attrs)
         if prim is assign and isinstance(args[0], Tensor):
             self.write_elsewhere(*args)
             written(args[0], self.write_elsewhere)
@@ -163,6 +165,35 @@ def _key_of(prim, args, attrs):
         key += pair
         key.append(type(pair[1]))
     return arrays, tuple(key)
+
+
+def tensors_in(values):
+    """True if a Tensor is among the values of attributes, or in a tuple or list among them."""
+    for value in values:
+        if isinstance(value, Tensor) or isinstance(value, (tuple, list)) and tensors_in(value):
+            return True
+    return False
+
+
+def settings_of(prim, attrs):
+    """The attributes with numbers in place of Tensors of one number: an attribute is no operand, it has no gradient.
+
+    raises : ArgumentError for another Tensor, and for a float of which a gradient that is being made may depend
+    """
+    def number(name, value):
+        if isinstance(value, (tuple, list)):
+            return type(value)([number(name, each) for each in value])
+        if not isinstance(value, Tensor):
+            return value
+        if value.size != 1:
+            text = f"{prim.name}: {name!r} is one number, not a Tensor of shape {value.shape}"
+        elif interpreter.watches(value) and value.dtype.is_float:
+            text = (f"{prim.name}: {name!r} is a setting, which has no gradient, and a gradient with respect to the Tensor given "
+                    f"for it is asked for; give a number, as {name}.item()")
+        else:
+            return value.item()
+        raise ArgumentError(text).at(user_location())
+    return {name: number(name, value) for name, value in attrs.items()}
 
 
 def new_operation(prim, arrays, attrs, key):

@@ -4,7 +4,7 @@ import pytest
 
 from mindlite import ops
 from mindlite.common import dtype as dt
-from mindlite.common.dim import Symbol
+from mindlite.common.dim import Symbol, UnknownValueError
 from mindlite.common.errors import ArgumentError, ShapeError
 from mindlite.common.location import Location, Origin
 from mindlite.common.tensor import Tensor
@@ -108,3 +108,12 @@ def test_control_nodes_of_a_known_type_are_appended():
 def test_written_gives_the_graph_to_its_writer():
     graph = written("g", ["a", "b"], [f32(2), AbstractScalar(int)], lambda graph, a, b: (a * 2, b), by="test")
     assert [p.name for p in graph.parameters] == ["a", "b"] and graph.outputs[1] is graph.parameters[1]
+
+
+@pytest.mark.parametrize("number", [0, 1.5, True, 2j])
+def test_whether_a_value_of_a_graph_is_a_number_is_asked_for_in_words_not_answered_by_identity(number):
+    node, = typed(lambda x: x, f32()).parameters
+    for ask in (lambda: node == number, lambda: number != node, lambda: node in (None, number)):
+        with pytest.raises(UnknownValueError, match="known at run time only"):
+            ask()
+    assert node == node and node != "mean" and node in (None, node) and len({node, node}) == 1
