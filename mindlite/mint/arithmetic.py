@@ -9,12 +9,11 @@ that name in torch 2, whose names MindSpore's `mint` has.
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
-from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
 from ..ops.axes import axes_of
-from ..ops.define import as_operand, cast_to, dtype_of
+from ..ops.define import as_operand, dtype_of
 from ..ops.linalg import added
 from ..ops.methods import METHODS, doc_of
 from ..ops.scalar import tensor_to_scalar
@@ -125,9 +124,8 @@ def pow(input, exponent):
 
 @_public
 def float_power(input, exponent):
-    """input to the power of exponent, in float64."""
-    wide = [cast_to(as_operand(x), dt.float64) for x in (input, exponent)]
-    return ops.pow(*wide)
+    """input to the power of exponent, in float64; complex numbers in complex128."""
+    return ops.float_power(input, exponent)
 
 
 @_public
@@ -237,7 +235,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 @_public
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * the sum of the products of the matrices of two batches."""
-    return added("addbmm", input, beta, ops.sum(bmm(batch1, batch2), 0), alpha)
+    return ops.addbmm(input, batch1, batch2, beta, alpha)
 
 
 @_public

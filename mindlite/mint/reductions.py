@@ -8,7 +8,7 @@ from ..common.dim import product
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..ops.axes import as_flag
-from ..ops.define import as_operand, cast_to, is_array
+from ..ops.define import as_operand, cast_to, dtype_of, is_array
 from ..ops.methods import METHODS
 from .define import publisher
 
@@ -172,7 +172,10 @@ def histc(input, bins=100, min=0, max=0):
 
 @_public
 def bincount(input, weights=None, minlength=0):
-    """How often (or with what weight) each of 0, 1, .. is among the integers `input`."""
+    """How often (or with what weight) each of 0, 1, .. is among the integers `input`; the weights of another dtype than float32
+    are added as float64."""
+    if weights is not None and dtype_of(weights) is not dt.float32:
+        weights = cast_to(as_operand(weights), dt.float64)
     return ops.bincount(input, weights, minlength)
 
 

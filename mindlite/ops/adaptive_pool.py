@@ -9,6 +9,7 @@ Source: PyTorch's and MindSpore's definition of adaptive pooling.
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..common.errors import ShapeError, ValueRangeError
@@ -56,7 +57,8 @@ def _adaptive_max(name, input, output_size, axes, return_indices):
         x = gather(x, rows, lead + 2 * axis)
     order = [lead + 2 * a for a in range(axes)] + [lead + 2 * a + 1 for a in range(axes)]
     x = permute(x, (*range(lead), *order))
-    values, inside = max_with_index(reshape(x, shape=(*x.shape[:lead + axes], -1)), -1)
+    x = reshape(x, shape=(*x.shape[:lead + axes], math.prod(longest for _, longest, _ in parts)))
+    values, inside = max_with_index(x, -1)
     if not return_indices:
         return values
     position, step = 0, 1

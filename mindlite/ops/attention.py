@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from typing import Any
 
 from ..common import dtype as dt
 from ..common.errors import ArgumentError, ShapeError
@@ -23,9 +24,10 @@ from .define import as_operand, cast_to, composite, dtype_of, promote_operands
 from .elementary import exp
 from .indexing import iota
 from .linalg import batch_matmul
-from .logic import where
+from .logic import not_equal, where
 from .moments import reduce_logsumexp
 from .random import dropout
+from .reduction import amax, any
 from .sbp import letters, sbp_rule
 
 HALVES = (dt.float16, dt.bfloat16)
@@ -138,7 +140,8 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
     """softmax(query @ key^T * scale + mask) @ value.
 
     query     : float[.., L, D]; key: [.., S, D]; value: [.., S, E]; out: [.., L, E]
-    attn_mask : bool (True: may be seen) or a number added to the scores, broadcast to [.., L, S]
+    attn_mask : bool (True: may be seen) or a number added to the scores, broadcast to [.., L, S]; the result is 0 for a
+                position that may see nothing, or whose scores are all -inf
     is_causal : position l sees s <= l; not together with attn_mask
     scale     : 1 / sqrt(D) by default. For D = 0 all scores are 0, so the result is the mean of the values
     dropout_p : the weights' chance to be dropped
@@ -163,10 +166,17 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
     if is_causal:
         rows, columns = scores.shape[-2:]
         attn_mask = reshape(iota(rows), shape=(rows, 1)) >= iota(columns)
+    sees: Any = None
     if attn_mask is not None:
         mask = as_operand(attn_mask)
-        scores = where(mask, scores, float("-inf")) if dtype_of(mask) is dt.bool_ else scores + mask
-    weights = softmax(scores, axis=-1)
+        if dtype_of(mask) is dt.bool_:
+            sees, scores = None if is_causal else any(mask, -1, True), where(mask, scores, float("-inf"))
+        else:
+            scores = scores + mask
+            sees = not_equal(amax(scores, -1, True), float("-inf"))
+    weights = softmax(scores if sees is None else where(sees, scores, 0.0), axis=-1)
+    if sees is not None:
+        weights = where(sees, weights, 0.0)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p)
     return batch_matmul(weights, v)

@@ -53,7 +53,15 @@ def _parts_prepare(args, attrs):
     return to_float(args, attrs)
 
 
-@elementwise(scalar=None, array=lambda x, y: x + 1j * y, accepts="f", out_dtype=_whole_dtype, kernel=False,
+def _joined(x, y):
+    """The complex numbers of these parts: x + 1j * y would make nan of an infinity's other part."""
+    x, y = np.broadcast_arrays(x, y)
+    out = np.empty(x.shape, np.complex128 if x.dtype == np.float64 else np.complex64)
+    out.real, out.imag = x, y
+    return out
+
+
+@elementwise(scalar=None, array=_joined, accepts="f", out_dtype=_whole_dtype, kernel=False,
              prepare=_parts_prepare, name="complex", sbp_linear=[{0, 1}])
 def make_complex(input: TensorLike, other: TensorLike):
     """input + i other, of two float32 or float64, or one and a number. raises : DTypeError for integers and two dtypes"""

@@ -88,13 +88,16 @@ jvp_rule(occurrences)(lambda primals, tangents, out, *, minlength:
 def bincount(input: TensorLike, weights: TensorLike | None = None, minlength: int = 0) -> Tensor:
     """out[i] : how often i stands in `input` : int[n], none negative, or the sum of its weights.
 
-    out    : as long as the largest of input plus one, at least minlength; of weights' dtype, int64 without
+    out    : as long as the largest of input plus one, at least minlength; float32 or float64 as the weights are, float32 of
+             integers and halves, int64 without weights
     raises : ShapeError for what is no vector; ValueRangeError for negative numbers
     """
     x = as_operand(input)
     if dtype_of(x).kind not in "bui":
         raise DTypeError(f"bincount: takes integers, not {dtype_of(x).name}")
-    each = ones(tuple(x.shape), dt.int64) if weights is None else weights
+    each = ones(tuple(x.shape), dt.int64) if weights is None else as_operand(weights)
+    if weights is not None and dtype_of(each) not in (dt.float32, dt.float64):
+        each = cast_to(each, dt.float32)
     return occurrences(x, each, minlength=_not_negative("bincount", "minlength", minlength))
 
 
@@ -113,6 +116,8 @@ def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0
     if bins < 1 or min > max:
         raise ValueRangeError("histc: bins is at least 1 and min at most max", note=f"bins {bins}, min {min}, max {max}")
     values = cast_to(x, dt.float64)
+    if isinstance(x.shape[0], int) and not x.shape[0]:
+        return zeros((bins,), dtype_of(x))
     low, high = (amin(values), amax(values)) if min == max else (float(min), float(max))
     width = where(as_operand(high) > low, as_operand(high) - low, 1.0) if min == max else high - low
     low = where(as_operand(high) > low, low, as_operand(low) - 0.5) if min == max else low

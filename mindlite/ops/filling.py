@@ -44,6 +44,8 @@ def index_fill(x: Tensor, axis: int, index: Tensor, value: Any) -> Tensor:
     x, axis = as_operand(x), normal_axis("index_fill", int(axis), x.ndim)
     index = as_operand(index)
     index = reshape(index, shape=(-1,)) if index.ndim == 0 else index
+    if not x.ndim:
+        return reshape(index_fill(reshape(x, shape=(1,)), 0, index, value), shape=())
     return where(_chosen(x, axis, index), cast_to(as_operand(value), dtype_of(x)), x)
 
 
@@ -63,6 +65,8 @@ def _copied(name, x, axis, index, source):
     if source.ndim != x.ndim or index.ndim != 1:
         raise error()
     require("==", source.shape[axis], index.shape[0], error)
+    if isinstance(index.shape[0], int) and not index.shape[0]:
+        return x
     index = bounded_indices(widened(as_operand(index)), what=f"{name}: index", low=-size, high=size)
     index = where(index < 0, index + size, index)
     matches = equal(reshape(arange(x.shape[axis]), shape=(-1, 1)), reshape(index, shape=(1, -1)))

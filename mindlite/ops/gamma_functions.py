@@ -98,6 +98,9 @@ def _fraction(first, step, size):
 def _incomplete_gamma(a, x, order=0, upper=False):
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     known = (a > 0) & (x >= 0) & np.isfinite(x) & np.isfinite(a)
+    one = (np.isposinf(x) & (a > 0) & np.isfinite(a)) | ((a == 0) & (x > 0))
+    none = np.isposinf(a) & (x >= 0) & np.isfinite(x)
+    ends = np.where(one | none, 0.0 if order else np.where(one != upper, 1.0, 0.0), np.nan)
     a, y = np.where(known, a, 1.0), np.where(known, x, 0.0)
     if order:
         out = _lower_series(a, y, order) * (-1 if upper else 1)
@@ -108,7 +111,6 @@ def _incomplete_gamma(a, x, order=0, upper=False):
         scale = np.exp(-z + a * np.log(z) - _log_gamma(a))
         high = scale / _fraction(z + 1 - a, lambda n: (-n * (n - a), z + 2 * n + 1 - a), _TERMS)
         out = np.where(far, high if upper else 1 - high, 1 - low if upper else low)
-    ends = np.where(np.isposinf(x) & (a > 0), 0.0 if upper or order else 1.0, np.nan)
     return np.where(known, out, ends)
 
 
@@ -132,11 +134,13 @@ def _next_order(a, x, out, *, order, upper):
 @elementwise(scalar=None, array=_incomplete_gamma, accepts="f", prepare=to_float, kernel=False, traits={"library"},
              derivatives=[_next_order, _density])
 def incomplete_gamma(a, x, *, order, upper):
-    """The derivative of that order by a of P(a, x), or with `upper` of 1 - P(a, x). NaN unless a > 0 and x >= 0."""
+    """The derivative of that order by a of P(a, x), or with `upper` of 1 - P(a, x). NaN unless a > 0, or a = 0 and
+    x > 0, and x >= 0, and where both are inf."""
 
 
 def igamma(input: TensorLike, other: TensorLike) -> Any:
-    """P(input, other), the regularised lower incomplete gamma function; NaN unless input > 0 and other >= 0."""
+    """P(input, other), the regularised lower incomplete gamma function; 1 for input = 0 and other > 0; NaN for what is
+    negative, for two zeros and two infinities."""
     return incomplete_gamma(input, other, order=0, upper=False)
 
 
@@ -144,7 +148,7 @@ def igammac(input: TensorLike, other: TensorLike) -> Tensor:
     """The upper regularised incomplete gamma function Q(a, x) = 1 - P(a, x), precise where that is near 0.
 
     input, other : a and x, Tensor or number of real dtype; they broadcast and are promoted, integers to float32
-    out    : float of the broadcast shape, in [0, 1]; NaN where a is not above 0 or x is negative
+    out    : float of the broadcast shape, in [0, 1]; 0 for a = 0 and x > 0; NaN where one is negative, both are 0 or both inf
     raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
     source : Abramowitz and Stegun 6.5.3
     """

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.errors import DTypeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import bprop_rule, jvp_rule, planned, vmap_rule
 from ..mindir.scalar import call as call_scalar, cast as cast_scalar, logical_and as and_scalar, \
@@ -233,19 +232,19 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: Any = None, negi
 def isclose(input: Tensor, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """True where |input - other| <= atol + rtol * |other|.
 
-    input, other : Tensor or number of real dtype; they broadcast and are promoted; integers and bools are compared as float64
+    input, other : Tensor or number of any dtype; they broadcast and are promoted; integers and bools are compared as float64
     rtol, atol : float, the relative and the absolute tolerance, at least 0
     equal_nan : bool; whether two NaNs are close
     out    : bool, of the broadcast shape; equal infinities are close, an infinity and a finite number are not
-    raises : DTypeError for complex numbers, ShapeError where the shapes do not broadcast
+    raises : ShapeError where the shapes do not broadcast
     """
     rtol, atol = as_number("isclose", "rtol", rtol, 0), as_number("isclose", "atol", atol, 0)
     (input, other), _ = promote_operands((input, other), {})
     if input.dtype.kind in "bui":
         input, other = cast_to(input, dt.float64), cast_to(other, dt.float64)
     if input.dtype.kind == "c":
-        raise DTypeError("isclose: does not take complex numbers", note=f"input: {input.dtype.name}, other: {other.dtype.name}")
-    difference = where(less(input, other), other - input, input - other)
-    size = where(less(other, 0), -other, other)
+        difference, size = (input - other).abs(), other.abs()
+    else:
+        difference, size = where(less(input, other), other - input, input - other), where(less(other, 0), -other, other)
     close = logical_or(equal(input, other), logical_and(isfinite(other), less_equal(difference, atol + rtol * size)))
     return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close

@@ -68,8 +68,11 @@ def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
 
 @planned
 def gather_elements(input: TensorLike, dim: int, index: TensorLike) -> Tensor:
-    """out[.., i, ..] = input[.., index[.., i, ..], ..] along `dim` (torch's gather)."""
-    return gather_elements_axis(input, as_operand(index), axis=dim)
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along `dim` (torch's gather); no axes count as one element."""
+    x, places = as_operand(input), as_operand(index)
+    if not x.ndim and not places.ndim:
+        return reshape(gather_elements_axis(reshape(x, shape=(1,)), reshape(places, shape=(1,)), axis=dim), shape=())
+    return gather_elements_axis(x, places, axis=dim)
 
 
 @planned
@@ -123,6 +126,9 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
                 DTypeError for indices that are no integers
     """
     indices, updates = cast_to(as_operand(indices), dt.int64), as_update("tensor_scatter_elements", updates, dtype_of(input_x))
+    if not (input_x.ndim or indices.ndim or updates.ndim):
+        one = [reshape(x, shape=(1,)) for x in (input_x, indices, updates)]
+        return reshape(tensor_scatter_elements(one[0], one[1], one[2], axis, reduction), shape=())
     if reduction == "add":
         return scatter_elements_add(input_x, indices, updates, axis=axis)
     if reduction != "none":

@@ -19,7 +19,7 @@ from .arithmetic import abs, power, square
 from .axes import as_size, normal_axes
 from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, reshape, vmap_reduction
 from .complex_numbers import imag, real
-from .define import as_operand, composite, dtype_of
+from .define import as_operand, cast_to, composite, dtype_of
 from .elementary import exp, log, sqrt
 from .logic import equal, where
 from .reduction import reduce_max
@@ -221,13 +221,14 @@ def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Ten
     """log(sum(exp(input))) along `dim` without overflow: the maximum is taken out first. An infinite maximum is the result; of
     no elements it is -inf.
 
-    input  : float Tensor
+    input  : float Tensor; integers and bools count as float32
     dim    : int, ints, or None (also ()) for all axes
     keepdim : bool; True keeps the axes with size 1
-    out    : Tensor of input's dtype; -inf along an empty axis
-    raises : DTypeError for what is no float, ValueRangeError for an axis outside or named twice
+    out    : float Tensor; -inf along an empty axis
+    raises : DTypeError for complex numbers, ValueRangeError for an axis outside or named twice
     """
-    return reduce_logsumexp(as_operand(input), axis=dim, keepdims=keepdim)
+    x = as_operand(input)
+    return reduce_logsumexp(cast_to(x, dt.float32) if dtype_of(x).kind in "bui" else x, axis=dim, keepdims=keepdim)
 
 
 @composite(infer=_float_reduction_infer("reduce_norm"), prepare=reducing("norm"), traits={"reduction"})

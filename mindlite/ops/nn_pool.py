@@ -501,6 +501,8 @@ def averaging_matrix(name, n, count, dtype):
     """[count, n]: row i is the mean over n * i // count .. ceil(n * (i + 1) / count)."""
     if not isinstance(n, int):
         raise ArgumentError(f"{name}: an axis of size {n}, known at run time only, does not give {count} parts")
+    if not n:
+        raise ShapeError(f"{name}: an axis without elements has no means")
     made = np.zeros((count, n), dtype.numpy)
     for i in range(count):
         first, last = n * i // count, -(-n * (i + 1) // count)

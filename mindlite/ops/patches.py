@@ -65,7 +65,7 @@ def unfold(input: TensorLike, kernel_size: Ints, dilation: Ints = 1, padding: In
     raises      : ShapeError for other axes or where no window fits, ValueRangeError for a size below 1 or a negative padding
     """
     made = patches("unfold", as_operand(input), kernel_size, dilation, padding, stride)
-    return reshape(made, shape=(made.shape[0], made.shape[1] * made.shape[2], -1))
+    return reshape(made, shape=(made.shape[0], made.shape[1] * made.shape[2], made.shape[3] * made.shape[4]))
 
 
 def _spread(x, axis, step):
@@ -97,7 +97,7 @@ def fold(input: TensorLike, output_size: Sequence[int], kernel_size: Ints, dilat
     if x.ndim != 3 or x.shape[2] != counts[0] * counts[1] or x.shape[1] % (kernel[0] * kernel[1]):
         raise ShapeError(f"fold: {counts[0]} x {counts[1]} windows of {kernel[0]} x {kernel[1]} do not fit the columns",
                          note=f"input: {list(x.shape)}")
-    x = reshape(x, shape=(x.shape[0], -1, kernel[0] * kernel[1], *counts))
+    x = reshape(x, shape=(x.shape[0], x.shape[1] // (kernel[0] * kernel[1]), kernel[0] * kernel[1], *counts))
     x = _spread(_spread(x, 3, steps[0]), 4, steps[1])
     total: Any = 0
     for number, place in enumerate(itertools.product(*map(range, kernel))):
@@ -208,7 +208,7 @@ def _flat_places(x, places):
     for place, n in zip(places, x.shape[2:]):
         fits = logical_and(place >= 0, place <= n - 1)
         inside = fits if inside is None else logical_and(inside, fits)
-        flat = flat * n + cast(clamp(place, 0, n - 1), dtype=dt.int64)
+        flat = flat * n + cast(where(fits, place, 0), dtype=dt.int64)
     count = math.prod(flat.shape[1:])
     return broadcast_to(reshape(flat, shape=(x.shape[0], 1, count)), shape=(*x.shape[:2], count)), expand_dims(inside, 1)
 
@@ -216,14 +216,14 @@ def _flat_places(x, places):
 def _pixels(x, places):
     """x[N, C, ..] at whole coordinates; 0 outside."""
     index, inside = _flat_places(x, places)
-    found = gather_elements(reshape(x, shape=(*x.shape[:2], -1)), 2, index)
+    found = gather_elements(reshape(x, shape=(*x.shape[:2], math.prod(x.shape[2:]))), 2, index)
     return where(inside, reshape(found, shape=(*x.shape[:2], *places[0].shape[1:])), 0)
 
 
 def _put_pixels(x, places, values):
     """Zeros as x, with values[N, C, ..] added at whole coordinates."""
     index, inside = _flat_places(x, places)
-    flat = reshape(zeros_like(x), shape=(*x.shape[:2], -1))
+    flat = reshape(zeros_like(x), shape=(*x.shape[:2], math.prod(x.shape[2:])))
     return reshape(scatter_elements_add(flat, index, reshape(where(inside, values, 0), shape=index.shape), axis=2), shape=x.shape)
 
 

@@ -74,7 +74,7 @@ def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding
         return reshape(deep, shape=(n, c, deep.shape[2], oh, ow))
     values, positions = deep
     shape = (n, c, values.shape[2], oh, ow)
-    lines = reshape(positions, shape=(n, c, -1))
+    lines = reshape(positions, shape=(n, c, shape[2] * oh * ow))
     inner = gather_elements(reshape(flat[1], shape=(n, c, d * oh * ow)), 2, lines)
     return reshape(values, shape=shape), reshape(lines // (oh * ow) * (h * w) + inner, shape=shape)
 

@@ -18,7 +18,7 @@ from ..mindir.primitive import bprop_rule, planned
 from .arithmetic import abs, pow
 from .axes import as_known_int, as_number, axes_of, normal_axis
 from .basic import cast, reshape, transpose
-from .creation import arange
+from .creation import arange, ones_like
 from .define import as_operand, cast_to, composite, dtype_of, promote_operands
 from .elementary import sqrt
 from .linalg import batch_matmul, bmm, dense, outer, added
@@ -115,7 +115,8 @@ def addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, beta: floa
     out    : Tensor [m, n]
     raises : ShapeError where the sizes do not fit
     """
-    return added("addbmm", input, beta, sum(bmm(batch1, batch2), 0), alpha)
+    product = bmm(batch1, batch2)
+    return added("addbmm", input, beta, cast_to(sum(product, 0), dtype_of(product)), alpha)
 
 
 @planned
@@ -250,7 +251,7 @@ def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix with x ** (N - 1), .., x, 1 as its columns (Vandermonde).
 
-    x      : Tensor [M] of any dtype; bool counts as int64
+    x      : Tensor [M] of any dtype; integers and bools count as int64
     N      : int >= 1, the number of columns; None: M
     out    : [M, N]
     raises : ShapeError where x is no vector, ValueRangeError for an N below 1, ArgumentError for one that is no int
@@ -261,9 +262,9 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     count = x.shape[0] if N is None else as_known_int("vander", N)
     if count < 1:
         raise ValueRangeError(f"vander: N is at least 1, not {count}")
-    x = cast(x, dtype=dt.int64) if dtype_of(x) is dt.bool_ else x
+    x = cast(x, dtype=dt.int64) if dtype_of(x).kind in "bui" else x
     column = reshape(x, shape=(-1, 1))
-    return concat([column ** k if k else column * 0 + 1 for k in range(count - 1, -1, -1)], 1)
+    return concat([column ** k if k else ones_like(column) for k in range(count - 1, -1, -1)], 1)
 
 
 def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) -> Tensor:
@@ -279,6 +280,8 @@ def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) ->
     if not y.ndim:
         raise ShapeError("trapz: a tensor of one or more axes is wanted")
     size = y.shape[normal_axis("trapz", dim, y.ndim)]
+    if isinstance(size, int) and not size:
+        return sum(y, dim) * dx
     means = (narrow(y, dim, 0, size - 1) + narrow(y, dim, 1, size - 1)) * 0.5
     if x is None:
         return sum(means, dim) * dx

@@ -46,11 +46,13 @@ def log_gamma_of_ndarray(x):
 
 
 def polygamma_of_ndarray(x, n=0):
-    """psi_n of an ndarray, float64: ten steps up to FAR and the series (6.4.6, 6.4.11). Below 1/2 it is reflected (6.4.7)."""
+    """psi_n of an ndarray, float64: ten steps up to FAR and the series (6.4.6, 6.4.11). Below 1/2 it is reflected (6.4.7).
+    At its poles it is inf for odd n, -inf for even n and for psi at 0; psi has two limits at the others and is nan."""
     x = np.asarray(x, np.float64)
     pole = (x <= 0) & (x == np.floor(x)) & np.isfinite(x)
     if np.any(pole):
-        return np.where(pole, math.inf if n % 2 else -math.inf, polygamma_of_ndarray(np.where(pole, 1.0, x), n))
+        limit = math.inf if n % 2 else np.where((x < 0) & (n == 0), math.nan, -math.inf)
+        return np.where(pole, limit, polygamma_of_ndarray(np.where(pole, 1.0, x), n))
     if np.any(low := x < 0.5):
         reflected = (-1) ** n * polygamma_of_ndarray(1 - np.where(low, x, 0.0), n) - _slope_of_cotangent(np.where(low, x, 0.5), n)
         return np.where(low, reflected, polygamma_of_ndarray(np.where(low, 1.0, x), n))
@@ -135,7 +137,8 @@ def polygamma_element(x, n=0):
     reflected = (-1) ** n * value - math.pi ** (n + 1) * polynomial(cosine / sine, cotangent_of_order(n))
     value = where_scalar(low, reflected, value)
     pole = logical_and(low, y == call_scalar("floor", y))
-    return where_scalar(logical_and(pole, y > -math.inf), math.inf if n % 2 else -math.inf, value)
+    limit = math.inf if n % 2 else where_scalar(y < 0, math.nan, -math.inf) if n == 0 else -math.inf
+    return where_scalar(logical_and(pole, y > -math.inf), limit, value)
 
 
 def lgamma_element(x):
@@ -308,7 +311,7 @@ def lgamma(input: TensorLike):
 @elementwise(scalar=polygamma_element, array=polygamma_of_ndarray, accepts="f", prepare=to_float, traits={"many passes"},
              derivatives=[_slope_of_digamma])
 def digamma(input: TensorLike):
-    """The derivative of lgamma; inf or NaN at 0, -1, -2, .."""
+    """The derivative of lgamma; -inf at 0, NaN at -1, -2, .."""
 
 
 @elementwise(scalar=polygamma_element, array=polygamma_of_ndarray, accepts="f", prepare=to_float, traits={"many passes"},
@@ -318,7 +321,7 @@ def polygamma_of(input, *, n):
 
 
 def polygamma(n: int, input: TensorLike) -> Tensor:
-    """The n-th derivative of digamma; at the poles 0, -1, -2, .. inf for an odd n, else -inf.
+    """The n-th derivative of digamma; at the poles 0, -1, -2, .. inf for an odd n, else -inf (NaN below 0 for n = 0).
 
     n      : int >= 0;     input : float[...]; integers and bools count as float32
     raises : DTypeError for complex numbers, ValueRangeError for a negative n, ArgumentError for one that is no int

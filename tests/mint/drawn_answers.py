@@ -1,8 +1,11 @@
 """What torch or mindlite gives for the calls of drawn_calls.py, as lines of JSON; and what differs between the two.
 
-    python tests/mint/drawn_answers.py --torch PYTHON [--seed S] [--count N] [--only NAME ..] [--jit] [--keep FILE]
+    python tests/mint/drawn_answers.py --torch PYTHON [--seed S] [--count N] [--only NAME ..] [--jit] [--variants [V ..]]
+                                       [--keep FILE]
 
 PYTHON is an interpreter that has torch; the one that runs the script has mindlite. --keep writes torch's answers, packed.
+--variants draws each call with its operands of another dtype, empty, without axes, with special numbers, or as views: in the
+variants of the names V, in so many of them, or in all.
 """
 import argparse
 import gzip
@@ -11,12 +14,13 @@ import pathlib
 import subprocess
 import sys
 
+import drawn_operators  # noqa: F401  (its table is one of TABLES)
 import numpy as np
-from drawn_calls import TABLES, Array, Kind, arguments_of, cotangent
+from drawn_calls import TABLES, VARIANTS, Array, Drawing, Kind, arguments_of, cotangent
 
 HERE = pathlib.Path(__file__).parent
 KEPT = HERE / "drawn.json.gz"
-GRADIENT_FREE = {"qr", "nextafter"}
+ENDS_TORCH = {("grid_sample", "special")}              # a grid with nan and padding_mode "reflection" ends its process
 
 
 class Torch:
@@ -27,17 +31,21 @@ class Torch:
         self.torch = torch
         torch.set_num_threads(1)
         self.rooms = {"": torch, "nn.functional": torch.nn.functional, "linalg": torch.linalg, "special": torch.special,
-                      "ops": torch, "Tensor": torch.Tensor}
+                      "Tensor": torch.Tensor}
 
     def function(self, room, name):
         """The function that is meant."""
+        if room in ("ops", "more"):
+            other = self.torch.linalg if name == "solve" else self.torch.nn.functional
+            return getattr(other, name, None) or getattr(self.torch, name)
         return getattr(self.rooms[room], name)
 
     def tensor(self, x):
         """A drawn operand."""
         made = self.torch.tensor(x.numbers).to(getattr(self.torch, x.dtype))
         made = made.transpose(0, -1).contiguous().transpose(0, -1) if x.turned else made
-        return made.requires_grad_() if made.is_floating_point() and x.numbers.flags.writeable else made
+        made = self.torch.stack([made, made], -1)[..., 0] if x.stepped else made
+        return made.requires_grad_() if (made.is_floating_point() or made.is_complex()) and x.numbers.flags.writeable else made
 
     def kind(self, name):
         """A dtype."""
@@ -52,11 +60,15 @@ class Torch:
         numbers = x.flatten().to(self.torch.float32 if dtype == "bfloat16" else x.dtype).tolist()
         return [dtype, list(x.shape), numbers]
 
+    def turned(self, x):
+        """A real tensor of both parts of a complex one."""
+        return x.real + 2 * x.imag if isinstance(x, self.torch.Tensor) and x.is_complex() else x
+
     def gradients(self, run, inputs):
         """The outputs of a call, and the gradients of their weighted sum."""
         outs = run(*inputs)
         wrt = [x for x in inputs if isinstance(x, self.torch.Tensor) and x.requires_grad]
-        total = sum((o * self.torch.tensor(cotangent(tuple(o.shape))).to(o.dtype)).sum() for o in parts(outs)
+        total = sum((o * self.torch.tensor(cotangent(tuple(o.shape))).to(o.dtype)).sum() for o in map(self.turned, parts(outs))
                     if isinstance(o, self.torch.Tensor) and o.requires_grad and o.is_floating_point())
         if not isinstance(total, self.torch.Tensor):
             return outs, None
@@ -75,7 +87,7 @@ class Mindlite:
         from mindlite import mint, ops
         self.ms, self.compiled = mindlite, compiled
         self.rooms = {"": mint, "nn.functional": mint.nn.functional, "linalg": mint.linalg, "special": mint.special, "ops": ops,
-                      "Tensor": mindlite.Tensor}
+                      "more": ops, "Tensor": mindlite.Tensor}
 
     def function(self, room, name):
         """The function that is meant."""
@@ -86,7 +98,9 @@ class Mindlite:
         made = self.ms.Tensor(x.numbers, getattr(self.ms, x.dtype if x.dtype != "bool" else "bool_"))
         if x.turned:
             made = made.swapaxes(0, -1).contiguous().swapaxes(0, -1)
-        made.wanted = made.dtype.kind == "f" and x.numbers.flags.writeable
+        if x.stepped:
+            made = self.ms.ops.stack([made, made], -1)[..., 0]
+        made.wanted = made.dtype.kind in "fc" and x.numbers.flags.writeable
         return made
 
     def kind(self, name):
@@ -109,13 +123,14 @@ class Mindlite:
         ms, wrt = self.ms, [k for k, x in enumerate(inputs) if getattr(x, "wanted", False)]
         run = ms.jit(run, fullgraph=True) if self.compiled else run
         outs = run(*inputs)
-        if not wrt or not any(isinstance(o, ms.Tensor) and o.dtype.kind == "f" for o in parts(outs)):
+        if not wrt or not any(isinstance(o, ms.Tensor) and o.dtype.kind in "fc" for o in parts(outs)):
             return outs, None
 
         def loss(*values):
             given, total = dict(zip(wrt, values)), 0
             for o in parts(run(*[given.get(k, x) for k, x in enumerate(inputs)])):
-                if isinstance(o, ms.Tensor) and o.dtype.kind == "f":
+                if isinstance(o, ms.Tensor) and o.dtype.kind in "fc":
+                    o = ms.ops.real(o) + 2 * ms.ops.imag(o) if o.dtype.kind == "c" else o
                     total = total + (o * ms.Tensor(cotangent(tuple(o.shape))).astype(o.dtype)).sum()
             return total
         values = [inputs[k] for k in wrt]
@@ -128,9 +143,9 @@ def parts(outs):
     return [p for o in outs for p in parts(o)] if isinstance(outs, (tuple, list)) else [outs]
 
 
-def answer(world, room, name, seed, number, given=None):
+def answer(world, room, name, seed, number, given=None, variant=None):
     """What a world gives for one call; given : (args, settings) in place of those that are drawn."""
-    args, settings = given or arguments_of(room, name, seed, number)
+    args, settings = given or arguments_of(room, name, seed, number, variant)
     names, inputs, places = list(settings), [], []
 
     def placed(value):
@@ -202,20 +217,30 @@ def numbers_of(count, only):
             if not only or name in only or room in only for k in range(count)]
 
 
+def varied_calls(count, only, variants):
+    """(room, name, number, variant) of each call with its operands changed; variants : their names, or how many each has."""
+    for room, name, k in numbers_of(count, only):
+        some = Drawing(room, name, k).rng.permutation(list(VARIANTS))[:variants] if isinstance(variants, int) else variants
+        yield from ((room, name, k, str(variant)) for variant in some if (name, variant) not in ENDS_TORCH)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for flag, settings in (("--torch", {}), ("--seed", {"default": "0"}), ("--count", {"type": int, "default": 8}),
                            ("--only", {"nargs": "*", "default": []}), ("--answers", {"action": "store_true"}),
-                           ("--jit", {"action": "store_true"}), ("--keep", {})):
+                           ("--jit", {"action": "store_true"}), ("--keep", {}), ("--variants", {"nargs": "*"})):
         parser.add_argument(flag, **settings)
     args = parser.parse_args()
     calls = numbers_of(args.count, args.only)
+    if args.variants is not None:
+        many = args.variants and args.variants[0].isdigit()
+        calls = [*varied_calls(args.count, args.only, int(args.variants[0]) if many else args.variants or list(VARIANTS))]
     if args.answers:
         world = Torch()
         for call in calls:
-            print(json.dumps(answer(world, call[0], call[1], args.seed, call[2])), flush=True)
+            print(json.dumps(answer(world, *call[:2], args.seed, call[2], None, *call[3:])), flush=True)
         return
-    only = ["--only", *args.only] if args.only else []
+    only = ["--only", *args.only] * bool(args.only) + (["--variants", *args.variants] if args.variants is not None else [])
     peer = subprocess.run([args.torch, __file__, "--answers", "--seed", args.seed, "--count", str(args.count), *only],
                           stdout=subprocess.PIPE, check=True, text=True)
     wanted = [json.loads(line) for line in peer.stdout.splitlines()]
@@ -224,9 +249,9 @@ def main():
         pathlib.Path(args.keep).write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
     world, differ = Mindlite(args.jit), 0
     for call, want in zip(calls, wanted):
-        if why := difference(answer(world, call[0], call[1], args.seed, call[2]), want):
+        if why := difference(answer(world, *call[:2], args.seed, call[2], None, *call[3:]), want):
             differ += 1
-            print(*call, "|", why, "|", str(arguments_of(call[0], call[1], args.seed, call[2]))[:300], flush=True)
+            print(*call, "|", why, "|", str(arguments_of(*call[:2], args.seed, *call[2:]))[:300], flush=True)
     print(len(calls), "calls of", len({c[:2] for c in calls}), "names:", sum("error" in w for w in wanted), "refused by torch,",
           differ, "differ")
     sys.exit(bool(differ))

@@ -15,10 +15,12 @@ SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 1e30)
 
 
 class Array:
-    """A drawn operand: its numbers, the name of its dtype, whether it is handed over as the transpose of a tensor."""
+    """A drawn operand: its numbers, the name of its dtype, whether it is handed over as the transpose of a tensor or as every
+    second number of one."""
 
-    def __init__(self, numbers, dtype, turned=False):
+    def __init__(self, numbers, dtype, turned=False, stepped=False):
         self.numbers, self.dtype, self.turned = numbers, dtype, turned and numbers.ndim > 1
+        self.stepped = stepped and numbers.ndim > 0
 
     @property
     def shape(self):
@@ -26,7 +28,7 @@ class Array:
         return self.numbers.shape
 
     def __repr__(self):
-        return f"{self.dtype}{list(self.shape)}{'T' * self.turned} {self.numbers.ravel()[:12].tolist()}"
+        return f"{self.dtype}{list(self.shape)}{'T' * self.turned}{'S' * self.stepped} {self.numbers.ravel()[:12].tolist()}"
 
 
 class Kind(str):
@@ -181,7 +183,7 @@ def scatters(sources=True):
     def arguments(d):
         (x, axis, index), _ = gathers(d)
         if not sources and d.flag(0.3):
-            return call(x, axis, index, d.pick(2.0, -1.0))
+            return call(x, axis, index, d.pick(2.0, -1.0) if x.dtype != "bool" else True)
         if not sources:                                        # the order of writes to one place is nobody's
             n = x.shape[axis % len(x.shape)]
             length = min(n, index.shape[axis % len(x.shape)])
@@ -536,7 +538,7 @@ def grids(d):
 
 
 def polar(d):
-    x = d.array(dtypes=("float32", "float64"), special=0)
+    x = d.array(dtypes=("float32", "float64"), special=0, low=0.1, high=3)
     return call(x, d.like(x, special=0))
 
 
@@ -832,9 +834,62 @@ TABLES = {"": ELEMENTWISE | REDUCTIONS | SHAPES | PRODUCTS, "nn.functional": FUN
           "special": SPECIAL_FUNCTIONS, "ops": OPERATORS, "Tensor": METHODS}
 
 
-def arguments_of(room, name, seed, number):
-    """The arguments of one drawn call."""
-    return TABLES[room][name](Drawing(room, name, seed, number))
+def converted(x, dtype):
+    """The operand in another dtype: integers keep theirs unless integers are wanted; complex numbers turn with their place."""
+    if x.dtype == "bool" or (x.dtype in INTEGERS and dtype not in (*INTEGERS, "bool")) or x.dtype == "complex64":
+        return x
+    with np.errstate(all="ignore"):
+        if dtype == "complex64":
+            made = (x.numbers * np.exp(1j * np.arange(1, 1 + x.numbers.size).reshape(x.shape))).astype(dtype)
+        elif dtype in INTEGERS or dtype == "bool":
+            made = np.nan_to_num(x.numbers, posinf=7, neginf=-7)
+            made = (np.abs(made) if dtype == "uint8" else made).astype(dtype)
+        else:
+            made = x.numbers.astype(np.float32 if dtype == "bfloat16" else dtype)
+    made = np.asarray(made)
+    made.flags.writeable = x.numbers.flags.writeable
+    return Array(made, dtype, x.turned, x.stepped)
+
+
+def emptied(x, axis):
+    """The operand with no elements along an axis, if it has the axis."""
+    if len(x.shape) < max(axis + 1, -axis):
+        return x
+    return Array(np.take(x.numbers, range(0), axis), x.dtype, x.turned)
+
+
+def made_special(x):
+    """The operand with nan, infinities and zeros in some places."""
+    if x.numbers.dtype.kind != "f" or not x.numbers.size:
+        return x
+    made = x.numbers.copy()
+    made.ravel()[::2] = np.resize([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30], made.ravel()[::2].shape)
+    made.flags.writeable = x.numbers.flags.writeable
+    return Array(made, x.dtype, x.turned)
+
+
+VARIANTS = {
+    **{dtype: lambda x, dtype=dtype: converted(x, dtype)
+       for dtype in ("float16", "bfloat16", "float64", "complex64", "int8", "uint8", "int64", "bool")},
+    "empty": lambda x: emptied(x, 0), "hollow": lambda x: emptied(x, -1), "special": made_special,
+    "single": lambda x: Array(x.numbers.ravel()[0].reshape(()), x.dtype) if x.numbers.size else x,
+    "stepped": lambda x: Array(x.numbers, x.dtype, x.turned, True),
+}
+
+
+def varied(value, change):
+    """The arguments with each operand changed."""
+    if isinstance(value, dict):
+        return {name: varied(v, change) for name, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(varied(v, change) for v in value)
+    return change(value) if isinstance(value, Array) else value
+
+
+def arguments_of(room, name, seed, number, variant=None):
+    """The arguments of one drawn call; variant : what is changed in all of its operands."""
+    drawn = TABLES[room][name](Drawing(room, name, seed, number))
+    return varied(drawn, VARIANTS[variant]) if variant else drawn
 
 
 def cotangent(shape):

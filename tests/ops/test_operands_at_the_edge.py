@@ -75,11 +75,10 @@ def test_real_numbers_are_real_also_where_they_are_nan():
     assert ops.isreal(np.array([1j, 2])).tolist() == [False, True]
 
 
-@pytest.mark.parametrize("operator", [ops.copysign, ops.isclose])
-def test_what_has_no_sign_or_order_is_refused_by_the_name_of_the_operator(operator):
+def test_what_has_no_sign_is_refused_by_the_name_of_the_operator():
     z = Tensor(np.array([1j], np.complex64))
-    with pytest.raises(DTypeError, match=operator.__name__):
-        operator(z, z)
+    with pytest.raises(DTypeError, match="copysign"):
+        ops.copysign(z, z)
 
 
 def test_the_norm_that_clips_is_one_and_integers_are_scaled_as_floats():
