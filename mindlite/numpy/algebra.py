@@ -7,7 +7,7 @@ from ..common.checks import check_value_type
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..ops.axes import normal_axis
-from .arrays import arange, cast, tensor
+from .arrays import arange, cast, tensor, with_axes
 from .elementwise import FUNCTIONS, floats
 from .reductions import diff
 from .shaping import ravel
@@ -41,7 +41,7 @@ def outer(a, b):
 
 def tensordot(a, b, axes=2):
     """The sum of products over axes: the last `axes` of a and first of b, or (those of a, those of b)."""
-    a, b = tensor(a), tensor(b)
+    a, b = (with_axes("tensordot", x, axes if isinstance(axes, int) else 0) for x in (a, b))
     if isinstance(axes, int):
         left, right = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -94,8 +94,8 @@ def convolve(a, v, mode="full"):
 
 
 def correlate(a, v, mode="valid"):
-    """The same without reversing."""
-    a, v = ravel(a), ravel(v)
+    """The same without reversing, of the conjugate of v."""
+    a, v = ravel(a), ops.conj(ravel(v))
     if v.shape[0] > a.shape[0]:
         made = _slide(v, a, mode)
         return made[::-1] if made.shape[0] > 1 else made
@@ -104,6 +104,8 @@ def correlate(a, v, mode="valid"):
 
 def _slide(a, v, mode):
     n, m = a.shape[0], v.shape[0]
+    if not n or not m:
+        raise ShapeError("convolve, correlate: arrays with elements are wanted")
     if mode not in ("full", "same", "valid"):
         raise ValueRangeError(f"there is no mode {mode!r}", hint="full, same or valid")
     before = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
@@ -175,7 +177,7 @@ def searchsorted(a, v, side="left", sorter=None):
 
 def digitize(x, bins, right=False):
     """The number of the bin of each element; bins rise or fall."""
-    x, bins = tensor(x), tensor(bins)
+    x, bins = tensor(x), with_axes("digitize", bins)
     if not bins.shape[0]:
         return ops.zeros(tuple(x.shape), dt.int32)
     rising = searchsorted(bins, x, "left" if right else "right")
@@ -186,7 +188,9 @@ def digitize(x, bins, right=False):
 def interp(x, xp, fp, left=None, right=None):
     """The broken line through (xp, fp) at x; outside the end values, or left and right."""
     x, xp, fp = [floats(tensor(a)) for a in (x, xp, fp)]
-    n = xp.shape[0]
+    n = with_axes("interp", xp).shape[0]
+    if not n:
+        raise ShapeError("interp: xp has no points")
     high = ops.clip(searchsorted(xp, x, "right"), 1, max(n - 1, 1))
     low = high - 1
     high = ops.clip(high, 0, n - 1)

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ArgumentError, ValueRangeError
+from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.graph import AnfNode
 from ..ops.axes import new_shape
@@ -34,6 +34,14 @@ def tensor(value):
         return ops.stack([tensor(v) for v in value])
     made = np.asarray(value)
     return Tensor(made.astype(NARROW.get(made.dtype, made.dtype)))
+
+
+def with_axes(name, x, least=1):
+    """`x` as a Tensor of that many axes or more."""
+    x = tensor(x)
+    if x.ndim < least:
+        raise ShapeError(f"{name}: an array of {least} or more axes is wanted", note=f"x: {list(x.shape)}")
+    return x
 
 
 def holds_array(value):
@@ -291,7 +299,8 @@ def diagflat(v, k=0):
 
 def vander(x, N=None, increasing=False):
     """The powers of a vector, side by side."""
-    x = tensor(x)
+    x = with_axes("vander", x)
+    x = ops.cast(x, dt.int32) if x.dtype.kind in "bui" and x.dtype.bits < 32 else x
     powers = np.arange(x.shape[0] if N is None else N)
     return x[:, None] ** Tensor((powers if increasing else powers[::-1]).astype(x.dtype.numpy))
 

@@ -60,7 +60,11 @@ def _not_bool(op):
 
 
 def _fix(x):
-    return ops.trunc(floats(x))
+    return ops.positive(x) if x.dtype.kind in "ui" else ops.trunc(floats(x))
+
+
+def _heaviside(x, value):
+    return ops.where(ops.isnan(x), x, ops.heaviside(x, value))
 
 
 def _cbrt(x):
@@ -84,14 +88,15 @@ EXACT = {
     "logical_or": lambda a, b: ops.logical_or(ops.cast(a, dt.bool_), ops.cast(b, dt.bool_)),
     "logical_xor": lambda a, b: ops.logical_xor(ops.cast(a, dt.bool_), ops.cast(b, dt.bool_)),
     "logical_not": lambda a: ops.logical_not(ops.cast(a, dt.bool_)),
-    "ceil": ops.ceil, "floor": ops.floor, "gcd": ops.gcd, "lcm": ops.lcm}
+    "trunc": _fix, "fix": _fix, "ceil": ops.ceil, "floor": ops.floor, "gcd": ops.gcd, "lcm": ops.lcm}
 IN_FLOATS = {
     **{name: getattr(ops, name) for name in (
         "sqrt", "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh",
         "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "logaddexp", "logaddexp2",
-        "trunc", "rint", "isnan", "isinf", "isfinite", "deg2rad", "rad2deg", "copysign", "float_power", "heaviside",
+        "rint", "isnan", "isinf", "isfinite", "deg2rad", "rad2deg", "copysign", "float_power",
         "signbit", "isposinf", "isneginf")},
-    "divide": ops.div, "true_divide": ops.div, "radians": ops.deg2rad, "degrees": ops.rad2deg, "fix": _fix, "cbrt": _cbrt}
+    "divide": ops.div, "true_divide": ops.div, "radians": ops.deg2rad, "degrees": ops.rad2deg, "cbrt": _cbrt,
+    "heaviside": _heaviside}
 FUNCTIONS = {**{name: _exactly(name, op) for name, op in EXACT.items()},
              **{name: _in_floats(name, op) for name, op in IN_FLOATS.items()}}
 
@@ -101,10 +106,17 @@ def divmod(x1, x2, dtype=None):
     return FUNCTIONS["floor_divide"](x1, x2, dtype=dtype), FUNCTIONS["mod"](x1, x2, dtype=dtype)
 
 
+def _within(bound, dtype):
+    """A bound in the dtype, in which integers do not turn over."""
+    if dtype.kind in "ui" and bound.dtype.kind in "uif" and bound.dtype is not dtype:
+        bound = ops.clamp(bound, int(dtype.limits.min), int(dtype.limits.max))
+    return ops.cast(bound, dtype)
+
+
 def clip(x, xmin, xmax, dtype=None):
-    """Each element, at least xmin and at most xmax; None for no bound."""
+    """Each element, at least xmin and at most xmax; None for no bound. A bound that the dtype of x does not reach is none."""
     x = tensor(x)
-    bounds = [None if b is None else ops.cast(tensor(b), x.dtype) for b in (xmin, xmax)]
+    bounds = [None if b is None else _within(tensor(b), x.dtype) for b in (xmin, xmax)]
     x = x if bounds[0] is None else ops.maximum(x, bounds[0])
     return cast(x if bounds[1] is None else ops.minimum(x, bounds[1]), dtype)
 

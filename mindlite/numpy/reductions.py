@@ -12,8 +12,9 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError
 from ..common.tensor import Tensor
 from ..ops.axes import normal_axes, normal_axis
+from ..ops.complex_numbers import part_dtype
 from ..ops.structure import has_size_one
-from .arrays import cast, tensor
+from .arrays import cast, tensor, with_axes
 from .elementwise import FUNCTIONS, floats
 
 
@@ -61,14 +62,19 @@ def average(x, axis=None, weights=None, returned=False):
     return (made, total) if returned else made
 
 
+def _squares(x):
+    """The squared sizes, also of complex numbers."""
+    return ops.square(ops.abs(x)) if x.dtype.kind == "c" else ops.square(x)
+
+
 def var(x, axis=None, ddof=0, keepdims=False):
     """The mean of the squared distances from the mean; ddof: how much less than the count they are divided by."""
     x = floats(tensor(x))
     axes = axes_of("var", axis, x.ndim)
     if not axes:
-        return ops.zeros_like(x)
+        return ops.zeros_like(_squares(x))
     count = float(np.prod([x.shape[i] for i in axes]))
-    return ops.sum(ops.square(x - ops.mean(x, axes, True)), axes, _kept(keepdims)) / (count - ddof)
+    return ops.sum(_squares(x - ops.mean(x, axes, True)), axes, _kept(keepdims)) / (count - ddof)
 
 
 def std(x, axis=None, ddof=0, keepdims=False):
@@ -104,9 +110,11 @@ def ptp(x, axis=None, keepdims=False):
 
 
 def _without_nan(a, value):
-    """(the array with `value` in place of each NaN, 1 where there was none and 0 where there was one)"""
-    a = floats(tensor(a))
-    return ops.where(ops.isnan(a), ops.full_like(a, value), a), ops.cast(ops.logical_not(ops.isnan(a)), a.dtype)
+    """(the array with `value` in place of each NaN, 1 where there was none and 0 where there was one); integers have none"""
+    a = tensor(a)
+    if a.dtype.kind in "bui":
+        return a, ops.ones(tuple(a.shape), dt.float32)
+    return ops.where(ops.isnan(a), ops.full_like(a, value), a), ops.cast(ops.logical_not(ops.isnan(a)), part_dtype(a.dtype))
 
 
 def nansum(a, axis=None, dtype=None, keepdims=False):
@@ -116,15 +124,15 @@ def nansum(a, axis=None, dtype=None, keepdims=False):
 
 def nanmean(a, axis=None, dtype=None, keepdims=False):
     """The mean of what is no NaN."""
-    values, counts = _without_nan(cast(tensor(a), dtype), 0)
+    values, counts = _without_nan(floats(cast(tensor(a), dtype)), 0)
     return sum(values, axis, None, keepdims) / sum(counts, axis, None, keepdims)
 
 
 def nanvar(a, axis=None, dtype=None, ddof=0, keepdims=False):
     """The variance of what is no NaN."""
-    values, counts = _without_nan(cast(tensor(a), dtype), 0)
+    values, counts = _without_nan(floats(cast(tensor(a), dtype)), 0)
     far = (values - sum(values, axis, None, True) / sum(counts, axis, None, True)) * counts
-    return sum(far * far, axis, None, keepdims) / (sum(counts, axis, None, keepdims) - ddof)
+    return sum(_squares(far), axis, None, keepdims) / (sum(counts, axis, None, keepdims) - ddof)
 
 
 def nanstd(a, axis=None, dtype=None, ddof=0, keepdims=False):
@@ -215,7 +223,7 @@ def trapz(y, x=None, dx=1.0, axis=-1):
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours, n times."""
-    a = tensor(a)
+    a = with_axes("diff", a)
     axis = normal_axis("diff", axis, a.ndim)
     ends: list = []
     for end in (prepend, append):
@@ -259,12 +267,12 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
             weights = given if weights is None else weights * given
     if weights is None:
         total, far = float(m.shape[1]), m - ops.mean(m, 1, True)
-        made, fact = far @ far.T, total - ddof
+        made, fact = far @ ops.conj(far.T), total - ddof
     else:
         total = ops.sum(weights)
         far = m - ops.sum(m * weights, 1, True) / total
         spent = ddof if aweights is None else ddof * ops.sum(weights * floats(tensor(aweights))) / total
-        made, fact = (far * weights) @ far.T, total - spent
+        made, fact = (far * weights) @ ops.conj(far.T), total - spent
     made = made / fact
     return ops.reshape(made, ()) if has_size_one("cov", made, 0) else made
 
@@ -274,8 +282,10 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
-    deviations = ops.sqrt(ops.diagonal(c))
-    return FUNCTIONS["minimum"](FUNCTIONS["maximum"](c / deviations[:, None] / deviations[None, :], -1.0), 1.0)
+    deviations = ops.sqrt(ops.real(ops.diagonal(c)))
+    c = c / deviations[:, None] / deviations[None, :]
+    bounded = lambda part: FUNCTIONS["minimum"](FUNCTIONS["maximum"](part, -1.0), 1.0)   # noqa: E731
+    return ops.complex(bounded(ops.real(c)), bounded(ops.imag(c))) if c.dtype.kind == "c" else bounded(c)
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):

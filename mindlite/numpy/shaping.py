@@ -11,7 +11,7 @@ from ..common.tensor import Tensor
 from ..mindir.constraints import require
 from ..ops.axes import as_size, normal_axis
 from ..ops.indexing import widened
-from .arrays import is_array, tensor
+from .arrays import is_array, tensor, with_axes
 from .reductions import sum
 
 
@@ -126,7 +126,7 @@ def _parts(x, places, axis):
 
 def split(x, indices_or_sections, axis=0):
     """The array in so many equal parts, or cut at these places, a tuple. raises : ShapeError for parts that are not equal"""
-    x = tensor(x)
+    x = with_axes("split", x)
     axis = normal_axis("split", axis, x.ndim)
     if isinstance(indices_or_sections, int):
         require("==", x.shape[axis] % indices_or_sections, 0, lambda: ShapeError(
@@ -136,7 +136,7 @@ def split(x, indices_or_sections, axis=0):
 
 def array_split(x, indices_or_sections, axis=0):
     """The same; parts may differ by one."""
-    x = tensor(x)
+    x = with_axes("array_split", x)
     axis, places = normal_axis("split", axis, x.ndim), indices_or_sections
     if isinstance(places, int):
         small, more = x.shape[axis] // places, x.shape[axis] % places
@@ -146,17 +146,18 @@ def array_split(x, indices_or_sections, axis=0):
 
 def hsplit(x, indices_or_sections):
     """split along the second axis, of a vector along its own."""
-    return split(x, indices_or_sections, 1 if tensor(x).ndim > 1 else 0)
+    x = with_axes("hsplit", x)
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 def vsplit(x, indices_or_sections):
     """split along the first axis."""
-    return split(x, indices_or_sections, 0)
+    return split(with_axes("vsplit", x, 2), indices_or_sections, 0)
 
 
 def dsplit(x, indices_or_sections):
     """split along the third axis."""
-    return split(x, indices_or_sections, 2)
+    return split(with_axes("dsplit", x, 3), indices_or_sections, 2)
 
 
 def tile(a, reps):
