@@ -17,7 +17,6 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import CNode
 from ..mindir.primitive import Primitive
 from ..ops.complex_numbers import part_dtype
-from ..ops.creation import room
 from ..ops.decomposition import (cholesky_factor, cofactors, determinant, inverse, linear_solve, sign_and_log_determinant,
                                  triangular_system)
 from ..ops.dynamic_slicing import write_slice
@@ -102,11 +101,6 @@ def lower_panel_matmul(lowering: Lowering, node: CNode, args: Sequence[int], out
     kernel = lowering.library_kernel("panel_matmul", dtype=a.dtype)
     m = product(a.shape[:-1])
     lowering.call_kernel(kernel, [*args, out], [m, node.attrs["columns"], k], node, extent=count, cost=(m * k * width + 3) // 4)
-
-
-@library(room, kernel=None)
-def lower_room(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
-    """Nothing: its storage is what is asked for."""
 
 
 @library(write_slice, kernel=None)

@@ -13,7 +13,6 @@ from ..mindir.abstract import AbstractScalar, AbstractTape, AbstractTensor, symb
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               undefined, while_loop)
 from ..mindir.graph import AnfNode, CNode, FuncGraph
-from ..ops.creation import room
 from ..ops.scalar import number_to_size
 from ..ops.trees import tree_kind, tree_part, tree_value
 from .flow import Registers
@@ -95,8 +94,7 @@ def lower_while(lowering: Lowering, node: CNode) -> Registers:
         if is_its_own(value, node):
             continue
         mine = lowering.allocate(value.abstract)
-        if getattr(value, "fn", None) is not room:
-            b.copy(mine, inits[number], lowering.nbytes(value.abstract))
+        b.copy(mine, inits[number], lowering.nbytes(value.abstract))
         inits[number] = mine
     states = [p.abstract for p in graph.parameters[:count]]
     open_sizes = lowering.open_sizes(states, lambda number, axis: any(
@@ -145,9 +143,9 @@ def lower_while(lowering: Lowering, node: CNode) -> Registers:
 
 
 def is_its_own(value: AnfNode, node: CNode) -> bool:
-    """True if a kernel makes `value`, or it is only room for one, and only `node` reads it, once."""
+    """True if a kernel makes `value`, and only `node` reads it, once."""
     readers = [arg for user in [*node.graph.nodes, node.graph.output] for arg in user.args if arg is value]
-    return isinstance(value, CNode) and (isinstance(value.fn, FuncGraph) or value.fn is room) and len(readers) == 1
+    return isinstance(value, CNode) and isinstance(value.fn, FuncGraph) and len(readers) == 1
 
 
 @lowers(call)

@@ -62,19 +62,6 @@ vmap_rule(constant_tensor)(lambda args, dims, size, **attrs: (constant_tensor(**
 sbp_rule(constant_tensor, lambda *, shape, **attrs: "->" + letters(len(shape)), local=local_shape)
 
 
-@primitive(traits={"creation", "library", "room"})
-def room(*, shape, dtype):
-    """A tensor of `shape` all of whose elements are written before one is read: compiled code leaves them as they are.
-    What passes over loops make (`optim.sums`), each a memory of its own; by itself it is zeros."""
-
-
-infer_rule(room)(lambda *, shape, dtype: AbstractTensor(dtype, shape))
-eval_rule(room)(lambda *, shape, dtype: np.zeros(shape, dtype.numpy))
-bprop_rule(room)(lambda out, dout, **attrs: ())
-vmap_rule(room)(lambda args, dims, size, **attrs: (room(**attrs), None))
-sbp_rule(room, lambda *, shape, **attrs: "->" + letters(len(shape)), local=local_shape)
-
-
 # ---------------------------------------------------------------- constants
 
 def of_type(abstract: Abstract, value: int = 0) -> Any:

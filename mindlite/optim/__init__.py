@@ -12,13 +12,11 @@ from ..mindir.inline import clone
 from .algebra import simplify_arithmetic, simplify_shapes
 from .control import hoist_invariants, prune_control
 from .products import hoist_products
-from .slices import join_slices
-from .sums import join_products, write_rows
 from .iterations import count_iterations
 from .values import drop_dead, fold_constants, inline_calls, merge_equal_nodes
 
-PASSES = (inline_calls, fold_constants, simplify_arithmetic, simplify_shapes, merge_equal_nodes, join_slices, prune_control,
-          hoist_invariants, hoist_products, count_iterations, write_rows, join_products, drop_dead)
+PASSES = (inline_calls, fold_constants, simplify_arithmetic, simplify_shapes, merge_equal_nodes, prune_control,
+          hoist_invariants, hoist_products, count_iterations, drop_dead)
 ROUNDS = 10
 
 

@@ -29,31 +29,14 @@ def moved_out(inner, by):
         yield
 
 
-def _counts(loop, op, step):
-    """(the body's parameter that counts the iterations in such steps, its first value, the one at which it `op` ends), ints;
-    (None, 0, 0) if unknown."""
-    number, start, last = _asked(loop, scalar_compare)
-    if number is None or loop.attrs["cond"].outputs[0].attrs["op"] != op or None in (number_of(start), number_of(last)):
-        return None, 0, 0
-    parameter = loop.attrs["body"].parameters[number]
-    counts = ahead_of(loop.attrs["body"].outputs[number], parameter) == step
-    return (parameter, start.value, last.value) if counts else (None, 0, 0)
-
-
 def counter_of(loop):
     """(the body's parameter that counts the iterations, its first value, the number of iterations); (None, 0, 0) if unknown."""
-    parameter, start, last = _counts(loop, "<", 1)
-    return parameter, start, last - start
-
-
-def iteration_of(loop):
-    """(a parameter of the body, its least value, the number of iterations) if the parameter takes
-    each of these consecutive values once, up or down; else (None, 0, 0)."""
-    parameter, least, iterations = counter_of(loop)
-    if parameter is None:
-        parameter, start, last = _counts(loop, ">", -1)
-        least, iterations = (last + 1, start - last) if parameter is not None else (0, 0)
-    return parameter, least, max(iterations, 0)
+    number, start, last = _asked(loop, scalar_compare)
+    if number is None or loop.attrs["cond"].outputs[0].attrs["op"] != "<" or None in (number_of(start), number_of(last)):
+        return None, 0, 0
+    parameter = loop.attrs["body"].parameters[number]
+    counts = ahead_of(loop.attrs["body"].outputs[number], parameter) == 1
+    return (parameter, start.value, last.value - start.value) if counts else (None, 0, 0)
 
 
 def counts_down(loop):

@@ -14,7 +14,7 @@ from ..mindir.primitive import current_interpreter, eval_rule
 from .rewrite import rebuild
 
 UNFOLDED = {"effect", "random", "control", "tape", "dynamic", "composite"}
-UNSHARED = {"effect", "random", "tape", "dynamic", "room"}
+UNSHARED = {"effect", "random", "tape", "dynamic"}
 
 
 def inline_calls(graph):

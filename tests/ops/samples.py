@@ -182,7 +182,6 @@ SAMPLES = {
     "masked_put": [((_f(3), np.array([[True, False, True], [False, True, False]])), {})],
     "unique": [((np.array([[3.0, 1.0], [3.0, 2.0]]),), {}), ((_i(0, 4, 6),), {})],
     # creation
-    "room": [((), dict(shape=(2, 3), dtype=dt.float32))],
     "full": [((), dict(shape=(4, 3), value=2.5, dtype=dt.float32)), ((), dict(shape=(), value=True, dtype=dt.bool_))],
     "gamma_quantile_slope": [((_within(0.3, 6, 4, 3), _within(0.3, 6, 3)), {})],
     "symmetric_eigenpairs": [((_f(3, 3),), {}), ((_f(2, 4, 4),), {})],

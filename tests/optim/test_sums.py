@@ -1,4 +1,4 @@
-"""What a loop adds up, all at once behind it: sums of products, rows of gradients, numbers that only count."""
+"""What a loop adds up: sums of products, rows of gradients, numbers that only count."""
 import numpy as np
 import pytest
 
@@ -38,31 +38,22 @@ def walk(w, xs, first=0, iterations=40):
 
 
 @pytest.mark.parametrize("first, count", [(0, 40), (3, 45)])
-def test_the_gradient_of_a_weight_is_one_product_behind_the_loop(first, count):
+def test_the_way_back_through_a_loop_of_known_length_counts_in_a_number(first, count):
     gradient = ms.value_and_grad(lambda w, xs: walk(w, xs, first), (0, 1))
     compiled = same(gradient, tensor(48, 48), tensor(count, 5, 48, seed=1))
-    assert in_loops(compiled, "batch_matmul") == 2               # h @ w, and what flows back through it
-    assert in_loops(compiled, "dynamic_slice") == 1
+    assert in_loops(compiled, "greater") == 0 < in_loops(compiled, "scalar_compare")
 
 
-def test_the_gradients_of_both_weights_share_the_rows_that_are_kept():
+def test_the_gradients_of_both_weights_are_as_in_python():
     def loss(w, u, xs):
         h = xs[0] * 0
         for t in range(40):
             h = ops.tanh(h @ w + xs[t] @ u)
         return (h * h).sum()
-    compiled = same(ms.grad(loss, (0, 1)), tensor(48, 48), tensor(48, 48, seed=1), tensor(40, 5, 48, seed=2))
-    assert in_loops(compiled, "batch_matmul") == 2
-    assert ir(compiled, source=False).count("room(") == 2        # the states, and the gradients of the sums
+    same(ms.grad(loss, (0, 1)), tensor(48, 48), tensor(48, 48, seed=1), tensor(40, 5, 48, seed=2))
 
 
-@pytest.mark.parametrize("rows, width", [(100, 48), (5, 8)])
-def test_many_rows_and_small_totals_are_added_up_turn_by_turn(rows, width):
-    compiled = same(ms.grad(walk), tensor(width, width), tensor(40, rows, width, seed=1))
-    assert in_loops(compiled, "batch_matmul") == 3
-
-
-def test_an_unknown_number_of_turns_adds_up_turn_by_turn():
+def test_an_unknown_number_of_turns_is_as_in_python():
     def loss(w, x, iterations):
         h, i = x * 0, 0
         while i < iterations:
@@ -73,7 +64,6 @@ def test_an_unknown_number_of_turns_adds_up_turn_by_turn():
     for iterations in (0, 1, 30, 31):
         np.testing.assert_allclose(compiled(w, x, iterations).asnumpy(), gradient(w, x, iterations).asnumpy(), rtol=1e-5,
                                    atol=1e-5)
-    assert in_loops(compiled, "batch_matmul") == 3
 
 
 def test_what_the_total_starts_with_is_added():
@@ -83,20 +73,19 @@ def test_what_the_total_starts_with_is_added():
         return total
     total = tensor(48, 40)
     before = total.asnumpy().copy()
-    compiled = same(add_up, total, tensor(40, 5, 48, seed=1), tensor(40, 5, 40, seed=2))
-    assert in_loops(compiled, "batch_matmul") == 0
+    same(add_up, total, tensor(40, 5, 48, seed=1), tensor(40, 5, 40, seed=2))
     np.testing.assert_array_equal(total.asnumpy(), before)
 
 
-def test_a_total_that_the_loop_reads_is_added_up_in_it():
+def test_a_total_that_the_loop_reads_is_as_in_python():
     def grows(total, xs):
         for t in range(40):
             total = total + xs[t].T @ (xs[t] * total[0])
         return total
-    assert in_loops(same(grows, tensor(48, 48), tensor(40, 5, 48, seed=1)), "batch_matmul") == 1
+    same(grows, tensor(48, 48), tensor(40, 5, 48, seed=1))
 
 
-def test_rows_of_a_gradient_are_written_once_and_minus_zero_becomes_zero():
+def test_minus_zero_in_a_row_of_a_gradient_becomes_zero():
     def loss(w, xs):
         h = xs[0] * 0
         for t in range(40):
@@ -105,12 +94,10 @@ def test_rows_of_a_gradient_are_written_once_and_minus_zero_becomes_zero():
     gradient, args = ms.grad(loss, 1), (tensor(6, 6), tensor(40, 3, 6, seed=1))
     compiled = same(gradient, *args)
     np.testing.assert_array_equal(np.signbit(compiled(*args).asnumpy()), np.signbit(gradient(*args).asnumpy()))
-    assert ir(compiled, source=False).count("room(") == 1
 
 
 def test_rows_that_not_every_turn_writes_keep_their_zeros():
-    compiled = same(ms.grad(lambda xs, w: walk(w, xs, 3), 0), tensor(45, 3, 6), tensor(6, 6))
-    assert "room(" not in ir(compiled, source=False)
+    same(ms.grad(lambda xs, w: walk(w, xs, 3), 0), tensor(45, 3, 6), tensor(6, 6))
 
 
 def test_a_loop_in_a_loop_is_as_in_python():
@@ -162,7 +149,6 @@ def test_a_sum_in_half_precision_is_rounded_at_every_turn():
     args = [Tensor(x.asnumpy().astype(np.float16)) for x in (tensor(48, 48), tensor(40, 5, 48, seed=1))]
     compiled = ms.jit(add_up)
     np.testing.assert_allclose(compiled(*args).asnumpy(), add_up(*args).asnumpy(), rtol=2e-3, atol=2e-3)
-    assert in_loops(compiled, "batch_matmul") == 1
 
 
 @pytest.mark.parametrize("last", [lambda i: 6 // (i - 6), lambda i: i % (i - 6), lambda i: 1 << (5 - i), lambda i: (i << 70) % 3])
