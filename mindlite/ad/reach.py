@@ -67,7 +67,7 @@ def joined(parts: Any) -> Part:
 
 def is_flag(reach: Reach) -> bool:
     """True for a reach that is a boolean of the graph."""
-    return reach not in (True, False, UNKNOWN)
+    return not any(reach is known for known in (True, False, UNKNOWN))
 
 
 def flag_of(reach: Reach) -> Any:
@@ -82,7 +82,7 @@ def flagged(reaches: Any) -> list[Reach]:
 
 def of_both(true: Reach, false: Reach) -> Reach:
     """Whether what comes out of either side of a branch arrives; FLAGGED: the sides say so."""
-    if true is false and true in (True, False):
+    if true is false and (true is True or true is False):
         return true
     return UNKNOWN if true is UNKNOWN or false is UNKNOWN else FLAGGED
 
