@@ -120,6 +120,22 @@ def square(rng, n):
     return {"s": (a @ a.T / size + np.eye(size, dtype=np.float32)), "b": normal(rng, size, max(1, size // 3))}
 
 
+def triangles(rng, n):
+    """s: lower triangles [batch, m, m] whose diagonals are not near 0; b: right sides [batch, m, k]."""
+    size = max(1, min(int(rng.choice([3, 8, 17, 32, 64])), int(math.sqrt(n))))
+    batch = max(1, n // (size * size))
+    s = np.tril(normal(rng, batch, size, size)) / size + 2 * np.eye(size, dtype=np.float32)
+    return {"s": s, "b": normal(rng, batch, size, max(1, size // 3))}
+
+
+def small_numbers(rng, n):
+    """x: bytes, m: booleans, u and v: complex numbers, all of one shape; one of its axes."""
+    shape = shape_of(rng, n)
+    u, v = (normal(rng, *shape) + np.complex64(1j) * normal(rng, *shape) for _ in range(2))
+    return {"x": rng.integers(-100, 100, shape).astype(np.int8), "m": rng.random(shape) < 0.5, "u": u, "v": v,
+            "axis": int(rng.integers(0, len(shape)))}
+
+
 def picture(rng, n):
     """x [N, C, H, W] with kernels: w of 3 x 3, p of 1 x 1, d depthwise, g grouped by 4; gain and shift of channels."""
     channels = int(rng.choice([4, 8, 12, 32, 64]))
@@ -132,7 +148,8 @@ def picture(rng, n):
             "g": normal(rng, 4 * (out // 4), channels // 4, 3, 3) / 5, "gain": between(rng, 0.5, 1.5, channels),
             "shift": normal(rng, channels), "mean": normal(rng, channels), "variance": between(rng, 0.5, 1.5, channels),
             "channels": channels, "side": side, "batch": batch, "line": normal(rng, batch, channels, side * side),
-            "l": normal(rng, out, channels, 3) / 4, "up": normal(rng, channels, out, 3, 3) / 9}
+            "l": normal(rng, out, channels, 3) / 4, "up": normal(rng, channels, out, 3, 3) / 9,
+            "plane": between(rng, 0.5, 1.5, side, side), "grid": between(rng, -1, 1, batch, side, side, 2)}
 
 
 def classes(rng, n):
@@ -151,7 +168,8 @@ def table(rng, n):
     count = max(1, int(rows * rng.uniform(0.3, 1.6)))
     return {"x": normal(rng, rows, columns), "i": whole(rng, rows, count), "rows": normal(rng, count, columns),
         "number": rows,
-            "e": whole(rng, rows, rows, columns)}
+            "e": whole(rng, rows, rows, columns), "bags": whole(rng, rows, max(1, count // 4), 4),
+            "edges": np.sort(normal(rng, rows))}
 
 
 def sequence(rng, n):
@@ -185,7 +203,7 @@ DRAWS = {
     "alike": lambda r, n: (lambda s: {"x": normal(r, *s), "y": normal(r, *s), "z": between(r, 0.1, 0.9, *s)})(shape_of(r, n)),
     "axis": along_axis, "positive axis": lambda r, n: along_axis(r, n, lambda r, *s: between(r, 0.8, 1.2, *s)),
     "last": along_last, "axes": two_axes, "product": product, "products": lambda r, n: product(r, n, True), "square": square,
-    "picture": picture, "classes": classes, "table": table, "sequence": sequence}
+    "triangles": triangles, "small": small_numbers, "picture": picture, "classes": classes, "table": table, "sequence": sequence}
 
 
 # ---------------------------------------------------------------- the table
@@ -468,6 +486,39 @@ PIECES = [
     Piece("linear and softmax", "sequence", "softmax(step @ wo + b, -1)"),
     Piece("bilinear", "sequence", "((step @ wo) * h).sum(-1)"),
     Piece("tiny MLP", "sequence", "tanh(tanh(step @ wo + b) @ wo + b) @ wo + b"),
+    # what users write besides
+    Piece("layer_norm over two axes", "picture", "layer_norm(x, (side, side), plane, plane * 0.5)", own={
+        "jax": "(x - x.mean((2, 3), keepdims=True)) * rsqrt(x.var((2, 3), keepdims=True) + 1e-5) * plane + plane * 0.5"}),
+    Piece("masked softmax", "sequence", "softmax(masked_fill(matmul(q, swapaxes(k, -1, -2)) * scale, mask, float('-inf')), -1)",
+          own={"jax": "softmax(where(mask, -inf, matmul(q, swapaxes(k, -1, -2)) * scale), -1)"}),
+    Piece("cross_entropy, label_smoothing", "classes", "cross_entropy(x, labels.long(), label_smoothing=0.1)", own={
+        "mindspore": "cross_entropy(x, labels, label_smoothing=0.1)",
+        "jax": "-(0.9 * take_along_axis(log_softmax(x), labels[:, None], 1)[:, 0] + 0.1 * log_softmax(x).mean(-1)).mean()"}),
+    Piece("cross_entropy, ignore_index", "classes", "cross_entropy(x, labels.long(), ignore_index=0)", own={
+        "mindspore": "cross_entropy(x, labels, ignore_index=0)", "jax": None}),
+    Piece("bags of embeddings", "table", "x[bags].mean(1)"),
+    Piece("triangular systems", "triangles", "solve_triangular(s, b, lower=True)", "", own={
+        "torch": "torch.linalg.solve_triangular(s, b, upper=False)",
+        "jax": "jax.scipy.linalg.solve_triangular(s, b, lower=True)"}),
+    Piece("product and gelu", "product", "gelu(matmul(a, b) + c)", own={"jax": "gelu(matmul(a, b) + c, approximate=False)"}),
+    Piece("unfold", "picture", "unfold(x, 3, 1, 1)", own={"jax": "conv_general_dilated_patches(x, (3, 3), (1, 1), 'SAME')"}),
+    Piece("fold", "picture", "fold(unfold(x, 3, 1, 1) * 0.5, (side, side), 3, 1, 1)", own={"jax": None}),
+    Piece("grid_sample", "picture", "grid_sample(x, grid, align_corners=False)", own={"jax": None}),
+    Piece("quantile", "axis", "quantile(x, 0.3, axis)", "", differentiable=False),
+    Piece("sorted and weighed", "last", "(sort(x, -1)[0] * g).sum(-1)", own={"jax": "(sort(x, -1) * g).sum(-1)"}),
+    Piece("searchsorted", "table", "searchsorted(edges, rows)", differentiable=False),
+    Piece("bincount", "table", "bincount(i)", "", differentiable=False, own={"jax": "bincount(i, length=number)"}),
+    Piece("flip last", "axes", "flip(x, (-1,)) * x"), Piece("roll all", "axes", "roll(x, (1, -1), (0, 1)) - x"),
+    Piece("sum of bytes", "small", "x.sum(axis)", "", differentiable=False),
+    Piece("max of bytes", "small", "amax(x, axis)", "", differentiable=False),
+    Piece("sum of booleans", "small", "m.sum(axis)", "", differentiable=False),
+    Piece("complex product", "small", "u * v + u", "", differentiable=False),
+    Piece("complex magnitude", "small", "abs(u * v)", "", differentiable=False),
+    Piece("selected sum", "x", "x[x > 0].sum()", own={"jax": None}, differentiable=False),
+    Piece("logsumexp over two axes", "axes", "logsumexp(x, (0, 1))"),
+    Piece("var over two axes", "axes", "var(x, (0, -1))", own={
+        "mindspore": "var(x, (0, -1), 1)", "jax": "var(x, (0, -1), ddof=1)"}),
+    Piece("einsum ij,jk,ik->i", "product", "einsum('ij,jk,ik->i', a, b, c)"),
     Piece("20 RNN cells", "sequence", "steps(20, lambda h: tanh(step @ wo + h @ wo + b), h)"),
 ]
 

@@ -19,7 +19,7 @@ from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, planned, vmap_rule
 from .activation import softmax
 from .axes import as_flag, as_number
-from .basic import batched, cast, reduce_sum, reshape
+from .basic import batched, cast, reduce_sum, reshape, transpose
 from .define import as_operand, cast_to, composite, dtype_of, promote_operands
 from .elementary import exp
 from .indexing import iota
@@ -125,6 +125,20 @@ def _with_rules(prim, results):
 _with_rules(attention, ("__", "_"))
 _with_rules(attention_query_gradient, ("__",))
 _with_rules(attention_key_gradients, ("__", "__"))
+
+
+@planned
+def heads_of(x: Tensor, count: int, along: int) -> Tensor:
+    """[N, T, count * d], or [T, N, count * d] where positions are axis 0 (along), as [N, count, T, d]."""
+    x = reshape(x, shape=(x.shape[0], x.shape[1], count, x.shape[2] // count))
+    return transpose(x, perm=(0, 2, 1, 3) if along else (1, 2, 0, 3))
+
+
+@planned
+def joined_heads(x: Tensor, along: int) -> Tensor:
+    """The inverse of `heads_of`."""
+    x = transpose(x, perm=(0, 2, 1, 3) if along else (2, 0, 1, 3))
+    return reshape(x, shape=(x.shape[0], x.shape[1], x.shape[2] * x.shape[3]))
 
 
 def _is_one_operator(q, k, v, scale):

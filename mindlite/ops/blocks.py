@@ -67,6 +67,7 @@ def pixel_unshuffle(input: TensorLike, downscale_factor: int) -> Tensor:
     return reshape(x, shape=(*lead, channels * r * r, height, width))
 
 
+@planned
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """Channels of groups exchanged: the first of each group, the second of each, and so on.
 
@@ -83,6 +84,7 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     return reshape(y, shape=tuple(x.shape))
 
 
+@planned
 def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     """[N, C, H b, W b] -> [N, b b C, H, W]: the place in a block is the outer part of the channel.
 
@@ -96,6 +98,7 @@ def space_to_depth(x: Tensor, block_size: int) -> Tensor:
     return reshape(x, shape=(batch, b * b * channels, height, width))
 
 
+@planned
 def depth_to_space(x: Tensor, block_size: int) -> Tensor:
     """The inverse of space_to_depth: blocks of channels laid out as pixels.
 

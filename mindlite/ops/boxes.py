@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .arithmetic import clamp, maximum, minimum
 from .basic import reshape
 from .define import as_operand
@@ -34,6 +35,7 @@ def _numbers(name, what, values, count=4):
     return values
 
 
+@planned
 def iou(anchor_boxes: TensorLike, gt_boxes: TensorLike, mode: str = "iou") -> Tensor:
     """out[m, n] : the common area of gt_boxes[m] and anchor_boxes[n] over that of both together (mode "iou"), or over
     that of gt_boxes[m] ("iof"). Sides count both ends: x1 - x0 + 1."""

@@ -105,6 +105,7 @@ def _quantile(name, input, q, axis, keepdims, skip):
     return made[0] if parts.ndim == 0 else stack(made, 0)
 
 
+@planned
 def quantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The number below which the part q of the elements along `axis` lies: that at the place q * (N - 1) of the sorted row,
     linear between two elements. NaN where one is NaN.
@@ -120,6 +121,7 @@ def quantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool
     return _quantile("quantile", input, q, axis, keepdims, False)
 
 
+@planned
 def nanquantile(input: TensorLike, q: TensorLike, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """The quantile of the elements along `axis` that are no NaN; NaN where nothing is left. See quantile.
 

@@ -166,6 +166,7 @@ def _check_grid(x, grid, mode, padding_mode):
         raise ValueRangeError(f"grid_sample: no mode {mode!r}, or no padding_mode {padding_mode!r}")
 
 
+@planned
 def grid_sample(input: TensorLike, grid: TensorLike, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:
     """input[N, C, (D,) H, W] at the points grid[N, .., k], whose last axis is (x, y) or (x, y, z) in [-1, 1].
@@ -227,6 +228,7 @@ def _put_pixels(x, places, values):
     return reshape(scatter_elements_add(flat, index, reshape(where(inside, values, 0), shape=index.shape), axis=2), shape=x.shape)
 
 
+@planned
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False) -> Tensor:
     """The grid of points that an affine transformation reads from, for grid_sample.
 

@@ -33,6 +33,7 @@ def _pair(a, b):
     return promote_operands((as_operand(a), as_operand(b)), {})[0]
 
 
+@planned
 def cross(input: TensorLike, other: TensorLike, dim: int | None = None) -> Tensor:
     """The vector product in three dimensions, along one axis.
 
@@ -267,6 +268,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     return concat([column ** k if k else ones_like(column) for k in range(count - 1, -1, -1)], 1)
 
 
+@planned
 def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) -> Tensor:
     """The integral along `dim` by the trapezium rule: the sum of (y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i]).
 

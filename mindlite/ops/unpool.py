@@ -7,6 +7,7 @@ from __future__ import annotations
 from ..common.annotations import Ints
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_size
 from .basic import reshape
 from .creation import zeros
@@ -80,6 +81,7 @@ def _power_mean(pool, x, norm_type, count, *settings):
     return (pool(x ** norm_type, *settings) * count) ** (1.0 / norm_type)
 
 
+@planned
 def lp_pool1d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
     """(sum of x ** norm_type over each window) ** (1 / norm_type).
 
@@ -97,6 +99,7 @@ def lp_pool1d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | Non
     return out if x.ndim == 3 else reshape(out, shape=out.shape[1:])
 
 
+@planned
 def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
     """(sum of x ** norm_type over each window) ** (1 / norm_type).
 

@@ -18,6 +18,8 @@ from ...common.annotations import Function
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import XavierNormal, XavierUniform, initializer
 from ...common.tensor import Parameter, Tensor
+from ...ops.attention import heads_of, joined_heads
+from ...ops.linalg import batch_matmul
 from ..cell import Cell
 from .activation import get_activation
 from .basic import Dense, Dropout, flag, positive_int
@@ -71,16 +73,8 @@ class MultiheadAttention(Cell):
         else:
             weights = (self.cast_param(self.q_proj_weight), self.cast_param(self.k_proj_weight),
                        self.cast_param(self.v_proj_weight))
-        made = tuple([ops.matmul(x, ops.transpose(weight, (1, 0))) for x, weight in zip((query, key, value), weights)])
-        if self.in_proj_bias is None:
-            return made
-        biases = ops.chunk(self.cast_param(self.in_proj_bias), 3, 0)
-        return tuple([x + bias for x, bias in zip(made, biases)])
-
-    def _heads(self, x: Tensor) -> Tensor:
-        """[T, N, E] as [N, heads, T, d]."""
-        x = ops.reshape(x, (x.shape[0], x.shape[1], self.num_heads, self.head_dim))
-        return ops.transpose(x, (1, 2, 0, 3))
+        biases = (None,) * 3 if self.in_proj_bias is None else ops.chunk(self.cast_param(self.in_proj_bias), 3, 0)
+        return tuple([ops.dense(x, weight, bias) for x, weight, bias in zip((query, key, value), weights, biases)])
 
     def construct(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                   need_weights: bool = True, attn_mask: Tensor | None = None,
@@ -91,22 +85,19 @@ class MultiheadAttention(Cell):
         if not batched:
             query, key, value = ops.expand_dims(query, 1), ops.expand_dims(key, 1), ops.expand_dims(value, 1)
             key_padding_mask = None if key_padding_mask is None else ops.expand_dims(key_padding_mask, 0)
-        elif self.batch_first:
-            query, key, value = (ops.transpose(query, (1, 0, 2)), ops.transpose(key, (1, 0, 2)),
-                                 ops.transpose(value, (1, 0, 2)))
-        length, batch, _ = query.shape
+        along = 1 if batched and self.batch_first else 0     # the axis of positions
+        length, batch = query.shape[along], query.shape[1 - along]
         q, k, v = self._project(query, key, value)
-        extra = 0
+        extra, one = 0, (batch, 1, self.embed_dim) if along else (1, batch, self.embed_dim)
         if self.bias_k is not None:
-            k = ops.concat((k, ops.broadcast_to(self.bias_k, (1, batch, self.embed_dim)) * ops.ones((), k.dtype)), 0)
-            v = ops.concat((v, ops.broadcast_to(self.bias_v, (1, batch, self.embed_dim)) * ops.ones((), v.dtype)), 0)
+            k = ops.concat((k, ops.broadcast_to(self.bias_k, one) * ops.ones((), k.dtype)), along)
+            v = ops.concat((v, ops.broadcast_to(self.bias_v, one) * ops.ones((), v.dtype)), along)
             extra += 1
         if self.add_zero_attn:
-            k = ops.concat((k, ops.zeros((1, batch, self.embed_dim), k.dtype)), 0)
-            v = ops.concat((v, ops.zeros((1, batch, self.embed_dim), v.dtype)), 0)
+            k, v = ops.concat((k, ops.zeros(one, k.dtype)), along), ops.concat((v, ops.zeros(one, v.dtype)), along)
             extra += 1
-        q, k, v = self._heads(q), self._heads(k), self._heads(v)
-        scores = ops.matmul(q, ops.transpose(k, (0, 1, 3, 2))) * (1 / math.sqrt(self.head_dim))
+        q, k, v = [heads_of(x, self.num_heads, along) for x in (q, k, v)]
+        scores = batch_matmul(q, k, transpose_b=True) * (1 / math.sqrt(self.head_dim))
         if attn_mask is not None:
             mask = as_added(attn_mask, scores.dtype, extra)
             if attn_mask.ndim == 3:
@@ -118,12 +109,9 @@ class MultiheadAttention(Cell):
         weights = ops.softmax(scores, -1)
         if self.training and self.dropout > 0:
             weights = ops.dropout(weights, self.dropout)
-        out = ops.transpose(ops.matmul(weights, v), (2, 0, 1, 3))
-        out = self.out_proj(ops.reshape(out, (length, batch, self.embed_dim)))
+        out = self.out_proj(joined_heads(ops.matmul(weights, v), along))
         if not batched:
             out = ops.squeeze(out, 1)
-        elif self.batch_first:
-            out = ops.transpose(out, (1, 0, 2))
         if not need_weights:
             return out, None
         if average_attn_weights:
