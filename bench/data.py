@@ -8,10 +8,10 @@ text    20,000 lines: split at blanks, look up, cut or pad to 64
 arrays  60,000 rows of 784 float32 in memory, shuffled
 
 A sample is one pass directly after another one. MindSpore computes batches ahead, also of the next pass: after a pause, say while
-others are measured, half of a pass of these sizes is ready before its clock starts. Elapsed time and processor time (of the process,
-its threads and its children) are printed as microseconds a row: least of the rounds, frameworks in turn. PyTorch's images go
-through the steps of torchvision's transforms of PIL images, and its arrays have no workers, which is faster. It needs Pillow in
-the peer.
+others are measured, half of a pass of these sizes is ready before its clock starts. Elapsed time and processor time (of the
+process, its threads and its children) are printed as microseconds a row: least of the rounds, frameworks in turn. PyTorch's
+images go through the steps of torchvision's transforms of PIL images, and its arrays have no workers, which is faster. It needs
+Pillow in the peer.
 """
 import argparse
 import cProfile

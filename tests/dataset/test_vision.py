@@ -749,6 +749,16 @@ def test_colours_blurs_and_maps_of_floats_have_the_bits_of_numpy(monkeypatch):
                 assert a.dtype == b.dtype == np.float32 and a.tobytes() == b.tobytes(), (operation, image.shape)
 
 
+@pytest.mark.parametrize("how", [vision.Inter.LINEAR, vision.Inter.CUBIC])
+@pytest.mark.parametrize("kind", [np.float32, np.uint8, np.float64])
+def test_a_pixel_that_comes_from_outside_is_the_fill_value(how, kind):
+    """The sum of the weights is 1, but not that of the rounded products. MindSpore gives the value, too."""
+    image, fill = np.zeros((20, 20, 3), kind), (77, 201, 13)
+    for degrees in range(20, 70, 7):
+        turned = vision.Rotate(degrees, how, fill_value=fill)(image)
+        assert (turned[[0, 0, -1, -1], [0, -1, 0, -1]] == fill).all()
+
+
 def test_gamma_noise_and_a_channel_of_zeros_have_the_bits_of_numpy(monkeypatch):
     image = np.random.default_rng(11).integers(0, 256, (13, 17, 3), np.uint8)
     for operation, given in ((vision.AdjustGamma(0.7, 1.2), image), (vision.RandomLighting(0.3), image),

@@ -9,7 +9,7 @@ import operator
 from llvmlite import ir
 
 from ...common.dtype import float32, float64, int32, int64, uint8
-from .native import F32, F64, I8, I32, I64, PTR, Value, kernel_writer
+from .native import F32, F64, I8, I16, I32, I64, PTR, Value, kernel_writer
 
 LANES = 4
 GROUP = 4                                # rows that are mixed at a time
@@ -41,37 +41,42 @@ def _pixel(f, line, place, kind=I32):
 
 # ------------------------------------------------------------------- colours
 
-@kernel_writer(lambda channels: f"grey_{channels}")
-def write_grey(f, channels):
-    """The brightness of each pixel, in OpenCV's whole numbers."""
+@kernel_writer(lambda channels, floats=False: f"grey_{channels}{'_floats' * floats}")
+def write_grey(f, channels, floats=False):
+    """The brightness of each pixel: of bytes in OpenCV's whole numbers, of float32 in float64."""
+    f.fastmath = ()
     stride, width = f.arg(1), f.arg(2)
-    image, out = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3))
+    image, out = (f.array(float32 if floats else uint8, f.arg(k)) for k in (0, 3))
     with f.loop(f.begin, f.end) as y:
         line, target = image.at(y * stride), out.at(y * width)
         with f.loop(0, width) as x:
-            red, green, blue = (_pixel(f, line, x * channels + k) for k in range(channels))
-            target[x] = Value(f, f.builder.trunc(((red * 9798 + green * 19235 + blue * 3735 + 16384) >> 15).ir, I8))
+            if floats:
+                red, green, blue = (Value(f, f.builder.fpext(line[x * channels + k].ir, F64)) for k in range(channels))
+                target[x] = Value(f, f.builder.fptrunc((red * 0.299 + green * 0.587 + blue * 0.114).ir, F32))
+            else:
+                red, green, blue = (_pixel(f, line, x * channels + k) for k in range(channels))
+                target[x] = Value(f, f.builder.trunc(((red * 9798 + green * 19235 + blue * 3735 + 16384) >> 15).ir, I8))
 
 
-@kernel_writer(lambda channels, other: f"blended_{channels}_{other}")
-def write_blended(f, channels, other):
-    """factor * image + (1 - factor) * other, rounded. other : "one" number, one for each pixel ("grey") or a like image"""
+@kernel_writer(lambda channels, other, floats=False: f"blended_{channels}_{other}{'_floats' * floats}")
+def write_blended(f, channels, other, floats=False):
+    """factor * image + (1 - factor) * other, of bytes rounded.
+
+    other : "one" number, one for each pixel ("grey"), or a like image ("same")
+    """
     f.fastmath = ()
     stride, width = f.arg(1), f.arg(2)
-    image, out, shares = f.array(uint8, f.arg(0)), f.array(uint8, f.arg(3)), f.array(float32, f.arg(5))
-    second = f.array(float32 if other == "one" else uint8, f.arg(4))
+    kind = float32 if floats else uint8
+    image, out, shares = f.array(kind, f.arg(0)), f.array(kind, f.arg(3)), f.array(float32, f.arg(5))
+    second = f.array(float32 if other == "one" else kind, f.arg(4))
     ours, theirs = shares[0], shares[1]
     with f.loop(f.begin, f.end) as y:
         line, target = image.at(y * stride), out.at(y * width * channels)
         with f.loop(0, width) as x:
             for k in range(channels):
-                if other == "one":
-                    value = second[0]
-                else:
-                    place = y * width + x if other == "grey" else (y * width + x) * channels + k
-                    value = Value(f, f.builder.uitofp(second[place].ir, F32))
-                mixed = Value(f, f.builder.uitofp(line[x * channels + k].ir, F32)) * ours + value * theirs
-                target[x * channels + k] = _as_byte(f, _call(f, "llvm.rint.f32", mixed))
+                place = {"one": 0, "grey": y * width + x, "same": (y * width + x) * channels + k}[other]
+                mixed = _as_float(f, line[x * channels + k]) * ours + _as_float(f, second[place]) * theirs
+                target[x * channels + k] = mixed if floats else _as_byte(f, _call(f, "llvm.rint.f32", mixed))
 
 
 @kernel_writer(lambda channels: f"counted_{channels}")
@@ -287,11 +292,11 @@ def _neighbours_in_line(f, line, columns, shares, count, target, channels):
     f.builder.store(total.get().ir, f.builder.inttoptr(target.address.ir, PTR), align=4)
 
 
-def _splat(f, value):
-    """A float32 in each lane."""
-    none = ir.Constant(ir.VectorType(F32, 1), ir.Undefined)
+def _splat(f, value, count=LANES):
+    """A number in each lane."""
+    none = ir.Constant(ir.VectorType(value.ir.type, 1), ir.Undefined)
     alone = f.builder.insert_element(none, value.ir, ir.Constant(I32, 0))
-    return Value(f, f.builder.shuffle_vector(alone, none, ir.Constant(ir.VectorType(I32, LANES), None)))
+    return Value(f, f.builder.shuffle_vector(alone, none, ir.Constant(ir.VectorType(I32, count), None)))
 
 
 # ------------------------------------------------------------------- maps of the plane
@@ -357,24 +362,31 @@ def _mixed(f, image, stride, tall, wide, px, py, target, filling, weights, chann
     with f.choose((x >= 0) & (x + taps < wide) & (y >= 0) & (y + taps <= tall)) as (then, other):
         with then:
             corner = image.at(y * stride + x * channels)
-            total = _sum_inside(f, corner, stride, across, down, channels, taps)
-            if channels == 3 and image.dtype is uint8:
-                _store_three(f, total, target)
+            if channels == 3 and taps == 2 and image.dtype is uint8:
+                _store_three(f, _of_four(f, corner, stride, px & 31, py & 31), target)
+            elif channels == 3 and image.dtype is uint8:
+                _store_three(f, _as_bytes(f, _sum_inside(f, corner, stride, across, down, channels, taps)), target)
             else:
+                total = _sum_inside(f, corner, stride, across, down, channels, taps)
                 each = [Value(f, f.builder.extract_element(total.ir, ir.Constant(I32, k))) for k in range(channels)] \
                     if channels == 3 else [total]
                 for channel, one in enumerate(each):
                     target[channel] = _rounded(f, image, one)
         with other:
-            for channel in range(channels):
-                total = f.variable(F32, 0.0)
-                for i in range(taps):
-                    for j in range(taps):
-                        inside = _within(x + j, y + i, wide, tall)
-                        here = f.select(inside, (y + i) * stride + (x + j) * channels + channel, 0)
-                        byte = f.select(inside, image[here], filling[channel])
-                        total.set(total.get() + down[i] * across[j] * _as_float(f, byte))
-                target[channel] = _rounded(f, image, total.get())
+            with f.choose((x + taps > 0) & (x < wide) & (y + taps > 0) & (y < tall)) as (border, outside):
+                with border:
+                    for channel in range(channels):
+                        total = f.variable(F32, 0.0)
+                        for i in range(taps):
+                            for j in range(taps):
+                                inside = _within(x + j, y + i, wide, tall)
+                                here = f.select(inside, (y + i) * stride + (x + j) * channels + channel, 0)
+                                byte = f.select(inside, image[here], filling[channel])
+                                total.set(total.get() + down[i] * across[j] * _as_float(f, byte))
+                        target[channel] = _rounded(f, image, total.get())
+                with outside:
+                    for channel in range(channels):
+                        target[channel] = filling[channel]
 
 
 def _as_float(f, value):
@@ -399,16 +411,36 @@ def _sum_inside(f, corner, stride, across, down, channels, taps):
     return functools.reduce(operator.add, parts, zero)       # which makes 0.0 of -0.0
 
 
-def _store_three(f, total, target):
-    """Three of four sums as bytes, halves rounded up."""
+def _of_four(f, corner, stride, across, down):
+    """Two by two pixels of three bytes by their weights, whole numbers, rounded as floats are. across, down : in 1/32"""
+    build, wide = f.builder, ir.VectorType(I16, 2 * LANES)
+    upper, lower = (build.zext(build.load(build.inttoptr(line.address.ir, PTR), typ=ir.VectorType(I8, 2 * LANES), align=1), wide)
+                    for line in (corner, corner.at(stride)))
+    shares = [_splat(f, Value(f, build.trunc(one.ir, I16)), wide.count).ir for one in (32 - down, down)]
+    mixed = build.add(build.mul(upper, shares[0]), build.mul(lower, shares[1]))
+    chosen = [ir.Constant(ir.VectorType(I32, LANES), [k, k + 1, k + 2, k + 2]) for k in (0, 3)]
+    left, right = (build.zext(build.shuffle_vector(mixed, mixed, lanes), lanes.type) for lanes in chosen)
+    shares = [_splat(f, Value(f, build.trunc(one.ir, I32))).ir for one in (32 - across, across)]
+    total = build.add(build.mul(left, shares[0]), build.mul(right, shares[1]))
+    half, places = (ir.Constant(total.type, [number] * LANES) for number in (512, 10))
+    return build.lshr(build.add(total, half), places)
+
+
+def _as_bytes(f, total):
+    """Sums as whole numbers in [0, 255], halves rounded up."""
     build, kind = f.builder, total.ir.type
     value = build.fadd(total.ir, ir.Constant(kind, [0.5] * LANES))
     value = build.call(f.module.external("llvm.floor.v4f32", kind, [kind]), [value])
     for comparison, limit in (("<", 0.0), (">", 255.0)):
         end = ir.Constant(kind, [limit] * LANES)
         value = build.select(build.fcmp_ordered(comparison, value, end), end, value)
-    value = build.trunc(build.fptosi(value, ir.VectorType(I32, LANES)), ir.VectorType(I8, LANES))
-    four = build.bitcast(value, I32)
+    return build.fptosi(value, ir.VectorType(I32, LANES))
+
+
+def _store_three(f, values, target):
+    """Three of four whole numbers as bytes."""
+    build = f.builder
+    four = build.bitcast(build.trunc(values, ir.VectorType(I8, LANES)), I32)
     build.store(build.trunc(four, ir.IntType(16)), build.inttoptr(target.address.ir, PTR), align=1)
     target[2] = Value(f, build.trunc(build.lshr(four, ir.Constant(I32, 16)), I8))
 

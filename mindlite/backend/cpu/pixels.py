@@ -32,9 +32,11 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
                                A for 255; image and out are float32
            "sharpened"   args [image, elements of a row, height, width, out, float32[share of the image, of the smoothed one]],
                                [begin, end): rows; facts: image and out are float32
-           "grey"        args [image, bytes of a row, width, out uint8 of one channel], [begin, end): rows
-           "blended"     args [image, bytes of a row, width, out uint8, other, float32[share of the image, of the other]],
-                               [begin, end): rows; facts: "one" float32, "grey" or "same", uint8 images without gaps
+           "grey"        args [image, elements of a row, width, out of one channel], [begin, end): rows; facts: image and out are
+                               float32
+           "blended"     args [image, elements of a row, width, out, other, float32[share of the image, of the other]],
+                               [begin, end): rows; facts: "one" float32, or "grey" or "same", an image without gaps;
+                               image, out and such an other are float32
            "counted"     args [image, bytes of a row, height, width, int32[channels, 256]], [begin, end) is [0, 1)
            "looked_up"   args [image, bytes of a row, width, out uint8, uint8[channels, 256]], [begin, end): rows
            "hue"         args [image, bytes of a row, width, out uint8, shift], [begin, end): rows

@@ -37,17 +37,18 @@ def colours(image: np.ndarray, name: str) -> np.ndarray:
     return image
 
 
-GREY = np.array([0.299, 0.587, 0.114])
+GREY = 0.299, 0.587, 0.114
 
 
 def grey_of(image: np.ndarray) -> np.ndarray:
-    """The brightness of each pixel, in OpenCV's whole numbers for bytes."""
-    if kernels.byte_image(image) and image.shape[2] == 3:
+    """The brightness of each pixel: of bytes in OpenCV's whole numbers, of others in float64."""
+    if image.shape[2] == 3 and (kernels.byte_image(image) or kernels.float_image(image)):
         return kernels.grey(image)
     if image.dtype == np.uint8:
         parts = image.astype(np.int32)
         return ((parts[..., 0] * 9798 + parts[..., 1] * 19235 + parts[..., 2] * 3735 + 16384) >> 15).astype(np.uint8)
-    return (image @ GREY).astype(image.dtype)
+    red, green, blue = (image[..., k].astype(np.float64) * share for k, share in enumerate(GREY))
+    return (red + green + blue).astype(image.dtype)
 
 
 def of_bytes(image: np.ndarray, name: str) -> np.ndarray:
@@ -64,7 +65,7 @@ def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
     """factor * image + (1 - factor) * other"""
     if factor == 1:
         return image.copy()
-    if kernels.byte_image(image) and (np.ndim(other) == 0 or np.asarray(other).dtype == np.uint8):
+    if (kernels.byte_image(image) or kernels.float_image(image)) and (np.ndim(other) == 0 or other.dtype == image.dtype):
         return kernels.blended(image, other, factor)
     kind: Any = np.float64 if image.dtype == np.float64 else np.float32  # OpenCV's, which decides how halves are rounded
     return as_bytes(image.astype(kind) * kind(factor) + np.asarray(other, kind) * (kind(1) - kind(factor)), image)

@@ -127,25 +127,26 @@ def nearest(image: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndar
 
 
 def grey(image: np.ndarray) -> np.ndarray:
-    """The brightness of each pixel, (height, width). image : see `byte_image`, three channels"""
+    """The brightness of each pixel, (height, width). image : see `byte_image` and `float_image`, three channels"""
     height, width, channels = image.shape
-    out = np.empty((height, width), np.uint8)
-    _run(_function("grey", channels), height, _address(image), image.strides[0], width, _address(out))
+    out = np.empty((height, width), image.dtype)
+    _run(_function("grey", channels, image.dtype == np.float32), height, _address(image), image.strides[0] // image.itemsize,
+         width, _address(out))
     return out
 
 
 def blended(image: np.ndarray, other: Any, factor: float) -> np.ndarray:
-    """factor * image + (1 - factor) * other, rounded. image : see `byte_image`;  other : a number, or bytes for each pixel
+    """factor * image + (1 - factor) * other, rounded. image : see `byte_image` and `float_image`
 
-    or for each channel of it
+    other : a number, or one of the image's dtype for each pixel or for each channel of it
     """
     height, width, channels = image.shape
-    out = np.empty(image.shape, np.uint8)
+    out = np.empty(image.shape, image.dtype)
     how = "one" if np.ndim(other) == 0 else "same" if np.shape(other) == image.shape else "grey"
-    second = np.ascontiguousarray(other, np.float32 if how == "one" else np.uint8)
+    second = np.ascontiguousarray(other, np.float32 if how == "one" else image.dtype)
     shares = np.array([np.float32(factor), np.float32(1) - np.float32(factor)], np.float32)
-    _run(_function("blended", channels, how), height, _address(image), image.strides[0], width, _address(out), _address(second),
-         _address(shares))
+    _run(_function("blended", channels, how, image.dtype == np.float32), height, _address(image),
+         image.strides[0] // image.itemsize, width, _address(out), _address(second), _address(shares))
     return out
 
 

@@ -101,7 +101,7 @@ def _weights(cubic: bool) -> np.ndarray:
 
 
 def _mixed(framed: np.ndarray, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Neighbours by their weights; whole numbers are rounded, halves up."""
+    """Neighbours by their weights, the filling where all are outside; whole numbers are rounded, halves up."""
     across, down = weights[x % _PARTS], weights[y % _PARTS]
     first = 1 - weights.shape[1] // 2                        # of two neighbours 0, of four -1
     x, y = x // _PARTS + first, y // _PARTS + first
@@ -110,6 +110,9 @@ def _mixed(framed: np.ndarray, x: np.ndarray, y: np.ndarray, weights: np.ndarray
     for i in range(weights.shape[1]):
         for j in range(weights.shape[1]):
             total += (down[..., i] * across[..., j])[..., None] * _taken(framed, x + j, y + i)
+    taps, (tall, wide) = weights.shape[1], framed.shape[:2]
+    outside = (x + taps <= 0) | (x >= wide - 2) | (y + taps <= 0) | (y >= tall - 2)
+    total[outside] = framed[0, 0]
     if framed.dtype.kind not in "iu":
         return total.astype(framed.dtype)
     limits = np.iinfo(framed.dtype)
