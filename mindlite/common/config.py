@@ -62,8 +62,8 @@ SWITCHES = (
     Switch("compile_beside", True, "MINDLITE_COMPILE_BESIDE", _flag,
            "eager mode compiles beside the run, in a thread; 0: at once, and equal runs give equal bits"),
     Switch("repeatable", False, "MINDLITE_REPEATABLE", _flag,
-           "an eager step gives the same bits whatever ran before it: what is compiled is so at once and at first sight. "
-           "SaveState and load_state switch it on"),
+           "a step gives the same bits whatever ran before it: eager code is compiled at once and at first sight, and up to four "
+           "sizes of a compiled function's arguments have a variant each. SaveState and load_state switch it on"),
     Switch("lowering", "llvm", "MINDLITE_LOWERING", str,
            "how fused kernels become machine code: llvm (LLVM IR, compiles faster) or numba (Python text, same results)"),
     Switch("progress", True, "MINDLITE_PROGRESS", _flag, "Model shows its progress on standard error: a bar, or a line an epoch"),

@@ -526,6 +526,8 @@ class JitFunction:
                                                                      signature) is not None) >= MAX_SHAPE_VARIANTS:
                     return open_sizes(signature, lambda path, size: True), reason_of(found, "too many sizes").and_then(
                         "all are open now")
+                if config.repeatable:                        # which sizes came first is another in a run that goes on
+                    return declared, reason_of(found, "another size").and_then("each has its own variant in repeatable runs")
                 return open_sizes(signature, lambda path, size: path in paths
                                   or path in already), reason_of(found, "another size")
         for variant in reversed(self.variants):

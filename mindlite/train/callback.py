@@ -32,7 +32,14 @@ class Callback:
 
     begin, epoch_begin, step_begin, step_end, epoch_end, end   are called in training and in evaluation, unless the hook of
     the same time is defined for one of them: on_train_begin, .., on_eval_end.
+
+    kept      : names of attributes that SaveState writes and a run that goes on begins with: numbers, texts, lists and dicts of
+                them, or a dict of Parameters
+    runs_last : its hooks are called after those of all others
     """
+    kept: tuple[str, ...] = ()
+    runs_last = False
+    resumed: dict[str, Any] | None = None    # of `kept`, for the next training
 
     def __enter__(self) -> Callback:
         return self
@@ -177,13 +184,21 @@ class _OfDataset(Callback):
 
 
 def as_callbacks(callbacks: Any) -> list[Callback]:
-    """The list of callbacks that None, one, or a list or tuple of them stand for. raises : ArgumentError"""
+    """The list of callbacks that None, one, or a list or tuple of them stand for, in their order. raises : ArgumentError"""
     found = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
     found = [_OfDataset(callback) if isinstance(callback, WaitedDSCallback) else callback for callback in found]
     for callback in found:
         if not isinstance(callback, Callback):
             raise ArgumentError(f"callbacks: takes a Callback or a list of them, not {type(callback).__name__}")
-    return found
+    return sorted(found, key=lambda callback: callback.runs_last)
+
+
+def resume(callbacks: list[Callback]) -> None:
+    """Give callbacks, whose training has begun, what `load_state` has read for them."""
+    for callback in callbacks:
+        if callback.resumed is not None:
+            vars(callback).update(callback.resumed)
+            callback.resumed = None
 
 
 def loss_of(outputs: Any) -> float:

@@ -29,7 +29,7 @@ from ..common.tensor import Tensor
 from ..functional.cell import compiled_cell
 from ..functional.data_sink import steps_of
 from ..nn.auto_parallel import AutoParallel, under_settings
-from .callback import Callback, Callbacks, RunArguments, RunContext, as_callbacks
+from .callback import Callback, Callbacks, RunArguments, RunContext, as_callbacks, resume
 from .metrics import Loss, get_metrics
 from .monitors import LossMonitor, TimeMonitor
 from .progress import ProgressBar
@@ -161,7 +161,7 @@ class Model:
         args = RunArguments(
             mode="train", train_network=self._train_network, network=self._network, loss_fn=self._loss_fn,
             optimizer=self._optimizer, train_dataset=dataset, epoch_num=epoch - initial_epoch, last_epoch=epoch,
-            batch_num=steps, cur_step_num=done % size, cur_epoch_num=initial_epoch, list_callback=given,
+            batch_num=steps, cur_step_num=done, cur_epoch_num=initial_epoch, list_callback=given,
             dataset_sink_mode=sink_mode, sink_size=steps,
             parallel_mode="stand_alone", device_number=1, train_dataset_element=None, net_outputs=None,
             last_save_ckpt_step=None, latest_ckpt_file=None, loss_scale_mananger=self._loss_scale_manager)
@@ -169,8 +169,9 @@ class Model:
         with Callbacks([*given, ProgressBar()] if shown else given) as hooks:
             context = RunContext(args)
             count = done // size + epoch - initial_epoch
-            source = _Epochs(dataset, count, sink_mode and sink_size > 0, steps)
+            source = _Epochs(dataset, count, sink_mode and sink_size > 0, steps, done % steps)
             hooks.call("on_train_begin", context)
+            resume(hooks.each)
             for number in range(initial_epoch, epoch):
                 args.cur_epoch_num = number + 1
                 hooks.call("on_train_epoch_begin", context)
@@ -381,10 +382,13 @@ def _take(batches: Iterator[tuple], most: int) -> list[tuple]:
 
 
 class _Epochs:
-    """The batches of a data set, epoch by epoch: a pass each, or (endless) `steps` batches, going on where it stopped."""
+    """The batches of a data set, epoch by epoch: a pass each, or (endless) `steps` batches, going on where it stopped.
 
-    def __init__(self, dataset: Any, count: int, endless: bool, steps: int) -> None:
-        self.dataset, self.endless, self.steps = dataset, endless, steps
+    done : batches of the first epoch that lie behind
+    """
+
+    def __init__(self, dataset: Any, count: int, endless: bool, steps: int, done: int = 0) -> None:
+        self.dataset, self.endless, self.steps, self.done = dataset, endless, steps, done
         self._passes: Any = dataset.create_tuple_iterator(num_epochs=-1 if endless else count) \
             if hasattr(dataset, "create_tuple_iterator") else dataset
         self._running = self._for_ever() if endless else iter(())
@@ -394,7 +398,8 @@ class _Epochs:
         return self
 
     def __enter__(self) -> Iterator[tuple]:
-        return itertools.islice(self._running, self.steps) if self.endless else self._pass()
+        left, self.done = self.steps - self.done, 0
+        return itertools.islice(self._running, left) if self.endless else self._pass()
 
     def __exit__(self, *error: Any) -> None:
         if not self.endless and error[0] is None and hasattr(self.dataset, "reset"):

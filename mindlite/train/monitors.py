@@ -172,6 +172,7 @@ class EarlyStopping(_Watch):
     restore_best_weights : give the network the weights of its best epoch when training is ended
     raises   : ArgumentError, ValueRangeError
     """
+    kept = "wait", "best", "best_weights"
 
     def __init__(self, monitor: str = "eval_loss", min_delta: float = 0, patience: int = 0, verbose: bool = False,
                  mode: str = "auto", baseline: float | None = None, restore_best_weights: bool = False) -> None:
@@ -216,6 +217,7 @@ class ReduceLROnPlateau(_Watch):
     factor   : a number in (0, 1);   cooldown : epochs after a reduction that do not count;   min_lr : the least rate
     raises   : ArgumentError, ValueRangeError; ArgumentError at an epoch's end where the rate is no single number
     """
+    kept = "wait", "best", "cooldown_counter"
 
     def __init__(self, monitor: str = "eval_loss", factor: float = 0.1, patience: int = 10, verbose: bool = False,
                  mode: str = "auto", min_delta: float = 0.0001, cooldown: int = 0, min_lr: float = 0) -> None:

@@ -153,7 +153,8 @@ class ModelCheckpoint(Callback):
             wait_for_files()
 
     def begin(self, run_context: RunContext) -> None:
-        self._args, self._last_step = run_context.original_args(), 0
+        self._args, each = run_context.original_args(), self._config.save_checkpoint_steps or 1
+        self._last_step = self._args.cur_step_num // each * each         # above 0 in a run that goes on
 
     def step_end(self, run_context: RunContext) -> None:
         self._args = run_context.original_args()
