@@ -669,6 +669,14 @@ def test_a_talk_is_cut_where_its_lines_begin_and_end(tmp_path):
         ds.TedliumDataset(str(tmp_path), "release3", "train")
 
 
+@pytest.mark.parametrize("source, argument", [
+    (ds.CMUArcticDataset, "name"), (ds.IWSLT2016Dataset, "valid_set"), (ds.IWSLT2016Dataset, "test_set"),
+    (ds.CityscapesDataset, "task"), (ds.DIV2KDataset, "downgrade"), (ds.EMnistDataset, "name")])
+def test_a_word_that_a_source_does_not_know_is_refused_before_files_are_looked_for(source, argument, tmp_path):
+    with pytest.raises(ValueError, match=f"Input {argument} is not within the valid set of"):
+        source(str(tmp_path), **{argument: "zzz"})
+
+
 @pytest.mark.parametrize("damage", [
     lambda d: d[:1100], lambda d: b"RIFF" + d[4:], lambda d: d.replace(b"bytes -i 2", b"bytes -i 1"),
     lambda d: d.replace(b"rate -i 1000", b"rate -i some"), lambda d: b""])

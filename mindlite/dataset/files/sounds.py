@@ -138,7 +138,8 @@ def LibriTTSDataset(dataset_dir, usage=None):
     return _sounds(paths, more, rate=np.uint32)
 
 
-@source("waveform", "sample_rate", "transcript", "utterance_id")
+@source("waveform", "sample_rate", "transcript", "utterance_id",
+        name="aew ahw aup awb axb bdl clb eey fem gka jmk ksp ljm lnh rms rxr slp slt".split())
 def CMUArcticDataset(dataset_dir, name=None):
     """CMU Arctic (Kominek, Black 2003): waveform, sample_rate uint32, transcript, utterance_id.
 

@@ -348,7 +348,10 @@ def _iwslt(directory: Any, usage: str | None, pair: Any, valid: str, test: str, 
     return grouped(paths, rows_in, by_name=False)
 
 
-@source("text", "translation", usage=PARTS, text=True, order=WORKERS_LAST)
+IWSLT_SETS = "dev2010", "tst2010", "tst2011", "tst2012", "tst2013", "tst2014"
+
+
+@source("text", "translation", usage=PARTS, text=True, order=WORKERS_LAST, valid_set=IWSLT_SETS, test_set=IWSLT_SETS)
 def IWSLT2016Dataset(dataset_dir, usage=None, language_pair=None, valid_set=None, test_set=None):
     """IWSLT 2016 (Cettolo et al. 2016): text, translation. language_pair : ["de", "en"] by default"""
     return _iwslt(dataset_dir, usage, language_pair or ("de", "en"), f"16.TED.{valid_set or 'tst2013'}",
