@@ -55,6 +55,7 @@ class Engine:
         self.groups = {WORLD: tuple(range(size))}
         self.beside: Beside | None = None
         self.posted: dict[tuple, deque] = {}                 # messages of `post_within` that are under way
+        self.left: list = []                                 # those of `leave`
 
     def begin(self, job: Callable[[], Any]) -> Pending:
         """Run job(), which calls collectives of this engine, beside the program; `wait()` of the result returns its value."""
@@ -109,7 +110,11 @@ class Engine:
         raise NotImplementedError
 
     def hand_over(self, array: np.ndarray, to: int, tag: int) -> Any:
-        """`deliver` that does not wait; a ticket, whose `wait()` returns once the receiver has taken it."""
+        """`deliver` that does not wait; a ticket, whose `wait()` returns once the receiver has taken it, as `is_over()` says."""
+        raise NotImplementedError
+
+    def look_out(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int) -> Any:
+        """`collect` that does not wait; a ticket, whose `wait()` gives the array, and `is_over()` says whether it is there."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -123,9 +128,12 @@ class Engine:
     def members(self, group: Any) -> tuple[int, ...]:
         """The ranks of a group, ascending; a tuple of ranks is its own. raises : ValueRangeError for an unknown group"""
         if isinstance(group, tuple):
-            if group[-1] >= self.size:
-                raise ValueRangeError(f"there is no rank {group[-1]} in a world of {self.size}")
+            if not _ascend(group, self.size):
+                raise ValueRangeError(f"{group} are not different ranks of {self.size}, ascending")
             return group
+        if group is not None and not isinstance(group, str):
+            raise ArgumentError(f"a group is a name, or a tuple of ranks, not {type(group).__name__}",
+                                hint="create_group(name, ranks), on all of its ranks")
         name = SYNONYMS.get(group, group)
         if name not in self.groups:
             raise ValueRangeError(f"there is no group {group!r}", hint="create_group(name, ranks), on all of its ranks")
@@ -138,13 +146,25 @@ class Engine:
             raise ValueRangeError(f"rank {self.rank} is not in the group {group!r}", note=f"its ranks: {list(ranks)}")
         return ranks.index(self.rank)
 
+    def place_of(self, rank: int, group: Any) -> int:
+        """The number in a group of a rank of the world. raises : ArgumentError for no int, ValueRangeError if it is not in it"""
+        ranks = self.members(group)
+        if isinstance(rank, bool) or not isinstance(rank, int):
+            raise ArgumentError(f"a rank is an int, not {type(rank).__name__}")
+        if rank not in ranks:
+            raise ValueRangeError(f"rank {rank} is not in the group {group!r}", note=f"its ranks: {list(ranks)}")
+        return ranks.index(rank)
+
     def create_group(self, name: str, ranks: Any) -> None:
         """Give a name to some ranks. raises : ArgumentError, ValueRangeError for what are no ranks, or a name that is taken"""
         if not isinstance(name, str) or not isinstance(ranks, (list, tuple, range)):
             raise ArgumentError(f"create_group: takes a name and a list of ranks, not {type(name).__name__} and "
                                 f"{type(ranks).__name__}")
+        for rank in ranks:
+            if isinstance(rank, bool) or not isinstance(rank, int):
+                raise ArgumentError(f"create_group: a rank is an int, not {type(rank).__name__}")
         ranks = tuple(sorted(ranks))
-        if not ranks or len(set(ranks)) != len(ranks) or not all(isinstance(r, int) and 0 <= r < self.size for r in ranks):
+        if not ranks or len(set(ranks)) != len(ranks) or not all(0 <= r < self.size for r in ranks):
             raise ValueRangeError(f"create_group: {list(ranks)} are not different ranks of {self.size}")
         if self.groups.get(name, ranks) != ranks or name in SYNONYMS:
             raise ValueRangeError(f"create_group: there is a group {name!r} already",
@@ -235,8 +255,13 @@ class Engine:
 
     def post(self, array: np.ndarray, to: int, tag: int, group: Any) -> Any:
         """Send to a rank of the group and go on at once; `wait()` of what this gives returns once the receiver has taken it."""
-        ranks = self._joined("send", group, array.nbytes)
+        ranks = self._joined("send", group, array.nbytes, to)
         return self.hand_over(np.asarray(array, order="C"), ranks[to], tag)
+
+    def leave(self, array: np.ndarray, to: int, tag: int, group: Any) -> None:
+        """`post` whose end nobody waits for; the array may change at once."""
+        self.left = [ticket for ticket in self.left if not ticket.is_over()]
+        self.left.append(self.post(array, to, tag, group))
 
     def post_within(self, credits: int, array: np.ndarray, to: int, tag: int, group: Any) -> None:
         """`post`; where so many messages to that rank with this tag are under way, wait until the oldest is received."""
@@ -253,10 +278,18 @@ class Engine:
 
     def receive(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int, group: Any) -> np.ndarray:
         """What a rank of the group has sent."""
+        return self.collect(tuple(shape), np.dtype(dtype), self._source(source, group), tag)
+
+    def expect(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int, group: Any) -> Any:
+        """`receive` that goes on at once: `wait()` of what this gives is the array. Messages come in the order in which they are
+        expected."""
+        return self.look_out(tuple(shape), np.dtype(dtype), self._source(source, group), tag)
+
+    def _source(self, source: int, group: Any) -> int:
         self.in_turn()
         ranks = self.members(group)
         self._note("send", group, f"{ranks[source]})->({self.rank}")
-        return self.collect(tuple(shape), np.dtype(dtype), ranks[source], tag)
+        return ranks[source]
 
     def barrier(self, group: Any) -> None:
         """Wait until all ranks of the group are here."""
@@ -308,6 +341,10 @@ class Pending:
         made.value = value
         made.over.set()
         return made
+
+    def is_over(self) -> bool:
+        """True once it is there."""
+        return self.over.is_set()
 
     def wait(self) -> Any:
         """The value. raises : what the job has raised"""
@@ -365,6 +402,12 @@ def ring_bytes(operator: str, nbytes: Size, count: int) -> Size:
     often, less = _SENT[operator]
     times = often * (count - less)
     return (2 * times * nbytes + count) // (2 * count)       # to the nearest
+
+
+@functools.lru_cache(256)
+def _ascend(ranks: tuple, size: int) -> bool:
+    return bool(ranks) and all([isinstance(rank, int) for rank in ranks]) and all(
+        [a < b for a, b in zip((-1, *ranks), (*ranks, size))])
 
 
 def kind_of(array: np.ndarray) -> str:
@@ -465,6 +508,8 @@ class Alone(Engine):
 
     def collect(self, shape: tuple[int, ...], dtype: Any, source: int, tag: int) -> Any:
         raise ValueRangeError("receive: there is one rank, and nobody who sends")
+
+    look_out = collect
 
 
 class _Engines(threading.local):

@@ -15,9 +15,9 @@ from .links import set_link
 from .mpi import MpiEngine
 from .simulation import SimEngine, SimWorld
 
-__all__ = ["GlobalComm", "SimWorld", "create_group", "destroy_group", "get_group_rank_from_world_rank", "get_group_size",
-           "get_local_rank", "get_local_rank_size", "get_process_group_ranks", "get_rank", "get_world_rank_from_group_rank",
-           "init", "release", "RankError"]
+__all__ = ["GlobalComm", "SimWorld", "create_group", "destroy_group", "get_comm_name", "get_group_rank_from_world_rank",
+           "get_group_size", "get_local_rank", "get_local_rank_size", "get_process_group_ranks", "get_rank",
+           "get_world_rank_from_group_rank", "init", "release", "RankError"]
 BACKENDS = (None, "mpi", "mccl", "hccl", "nccl", "gloo")
 _STARTED_BY_MPI = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS", "SLURM_MPI_TYPE")
 
@@ -112,16 +112,18 @@ def get_world_rank_from_group_rank(group, group_rank_id):
 
 
 def get_group_rank_from_world_rank(world_rank_id, group):
-    """The number in a group of a rank of the world. raises : ValueRangeError"""
-    ranks = engine().members(group)
-    if world_rank_id not in ranks:
-        raise ValueRangeError(f"rank {world_rank_id} is not in the group {group!r}", note=f"its ranks: {list(ranks)}")
-    return ranks.index(world_rank_id)
+    """The number in a group of a rank of the world. raises : ArgumentError for what is no int; ValueRangeError"""
+    return engine().place_of(world_rank_id, group)
 
 
 def get_process_group_ranks(group=WORLD):
     """The ranks of a group, a list."""
     return list(engine().members(group))
+
+
+def get_comm_name(group=WORLD):
+    """The name of what joins the ranks of a group: the backend and its ranks, "mpi 0 1". raises : ValueRangeError"""
+    return " ".join([GlobalComm.BACKEND, *map(str, engine().members(group))])
 
 
 def create_group(group, rank_ids, options=None):

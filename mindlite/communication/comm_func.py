@@ -9,24 +9,44 @@ import math
 
 import numpy as np
 
+from ..common.checks import check_value_type
 from ..common.errors import ArgumentError, ShapeError
 from ..common.ranks import WORLD, Pending, engine
 from ..common.tensor import Tensor
 from ..common.threads import here
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import eval_rule, infer_rule, is_interpreting
-from ..ops import collectives, concat
+from ..ops import assign, collectives, concat, zeros
 from ..ops.collectives import ReduceOp
 
 __all__ = ["CommHandle", "P2POp", "ReduceOp", "all_gather_into_tensor", "all_reduce", "all_to_all_single_with_output_shape",
-           "all_to_all_with_output_shape", "barrier", "batch_isend_irecv", "broadcast", "gather_into_tensor", "irecv", "isend",
-           "recv", "reduce", "reduce_scatter_tensor", "scatter_tensor", "send"]
+           "all_to_all_v_c", "all_to_all_with_output_shape", "barrier", "batch_isend_irecv", "broadcast", "gather_into_tensor",
+           "irecv", "isend", "recv", "reduce", "reduce_scatter_tensor", "scatter_tensor", "send"]
+
+
+class Arrival:
+    """Of an array that this rank expects: fill(array) is called once, when it is waited for."""
+
+    def __init__(self, expected, fill):
+        self.expected, self.fill = expected, fill
+
+    def wait(self):
+        """Fill in what comes. raises : RankError"""
+        if self.fill is not None:
+            self.fill(self.expected.wait())
+            self.fill = None
+
+    def is_over(self):
+        """True once it has come; it is filled in then."""
+        if self.fill is not None and self.expected.is_over():
+            self.wait()
+        return self.fill is None
 
 
 class CommHandle:
     """What a call that need not be waited for gives; without `pending` the call is complete when it returns."""
 
-    def __init__(self, pending: Pending | None = None) -> None:
+    def __init__(self, pending: Pending | Arrival | None = None) -> None:
         self.pending = pending
 
     def wait(self):
@@ -36,7 +56,7 @@ class CommHandle:
 
     def is_completed(self):
         """True once it is complete."""
-        return self.pending is None or self.pending.over.is_set()
+        return self.pending is None or self.pending.is_over()
 
 
 def _with_handle(value, async_op):
@@ -46,8 +66,8 @@ def _with_handle(value, async_op):
 def _called(operator, tensor, async_op, **attrs):
     """(what a collective gives, a handle or None). In eager mode, where no gradient is recorded, an async_op runs beside the
     program."""
-    plain = isinstance(tensor, Tensor) and isinstance(tensor.elements, np.ndarray)
-    if not async_op or not plain or is_interpreting() or here.state.tapes:
+    check_value_type("async_op", async_op, bool, operator.name)
+    if not async_op or not _is_plain(tensor) or here.state.tapes:
         return _with_handle(operator(tensor, **attrs), async_op)
     array, (_, attrs) = np.array(tensor.elements, order="C"), operator.prepared((tensor,), attrs)
     abstract = infer_rule[operator](AbstractTensor(tensor.dtype, tuple(tensor.shape)), **attrs)
@@ -58,9 +78,17 @@ def _called(operator, tensor, async_op, **attrs):
     return Tensor.wrap(out), CommHandle(engine().begin(fill))
 
 
+def _folded(operator, tensor, op, group, async_op, **attrs):
+    """_called of one that folds; an avg is there when the call returns."""
+    if op == ReduceOp.AVG:
+        check_value_type("async_op", async_op, bool, operator.name)
+        return _with_handle(collectives.fold_by(operator, tensor, op, group=group, **attrs), async_op)
+    return _called(operator, tensor, async_op, reduction=op, group=group, **attrs)
+
+
 def all_reduce(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
     """(the fold of all ranks' tensors, a handle or None). raises : RankError"""
-    return _called(collectives.all_reduce, tensor, async_op, reduction=op, group=group)
+    return _folded(collectives.all_reduce, tensor, op, group, async_op)
 
 
 def all_gather_into_tensor(tensor, group=WORLD, async_op=False):
@@ -70,28 +98,37 @@ def all_gather_into_tensor(tensor, group=WORLD, async_op=False):
 
 def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
     """(this rank's part along axis 0 of the fold, a handle or None). raises : ShapeError, RankError"""
-    return _called(collectives.reduce_scatter, tensor, async_op, reduction=op, axis=0, group=group, sizes=None, place=None)
+    return _folded(collectives.reduce_scatter, tensor, op, group, async_op, axis=0, sizes=None, place=None)
 
 
 def reduce(tensor, dst, op=ReduceOp.SUM, group=WORLD):
-    """The fold on rank dst, zeros on the others."""
-    return collectives.reduce_to(tensor, reduction=op, root=dst, group=group)
+    """The fold on rank dst of the world, zeros on the others. raises : ValueRangeError if that is not in the group, RankError"""
+    return collectives.fold_by(collectives.reduce_to, tensor, op, root=engine().place_of(dst, group), group=group)
 
 
 def broadcast(tensor, src=0, group=WORLD):
-    """The tensor of rank src."""
-    return collectives.broadcast_from(tensor, root=src, group=group)
+    """The tensor of rank src of the world. raises : ValueRangeError if that is not in the group, RankError"""
+    return collectives.broadcast_from(tensor, root=engine().place_of(src, group), group=group)
 
 
 def gather_into_tensor(tensor, dst=0, group=WORLD):
-    """All ranks' tensors along axis 0 on rank dst, zeros of that shape on the others."""
-    gathered = collectives.all_gather(tensor, group=group)
-    return gathered if engine().place(group) == dst else gathered * 0
+    """All ranks' tensors along axis 0 on rank dst of the world, zeros of that shape on the others.
+
+    raises : ShapeError where the tensors differ; ValueRangeError, RankError
+    """
+    root = engine().place_of(dst, group)
+    gathered = collectives.gather_to(tensor, root=root, group=group)
+    if engine().place(group) == root:
+        return gathered
+    return concat([gathered, zeros((tensor.shape[0] * len(engine().members(group)), *tensor.shape[1:]), dtype=tensor.dtype)])
 
 
 def scatter_tensor(tensor, src=0, group=WORLD):
-    """This rank's part along axis 0 of the tensor of rank src. raises : ShapeError if the parts are not even"""
-    return collectives.reduce_scatter(tensor if engine().place(group) == src else tensor * 0, group=group)
+    """This rank's even part, along axis 0, of the tensor of rank src of the world; the others give one of its shape.
+
+    raises : ShapeError if the parts are not even; ValueRangeError, RankError
+    """
+    return collectives.scatter_from(tensor, root=engine().place_of(src, group), group=group)
 
 
 def barrier(group=WORLD):
@@ -100,30 +137,60 @@ def barrier(group=WORLD):
 
 
 def send(tensor, dst=0, group=WORLD, tag=0):
-    """Send to a rank, which calls recv."""
-    collectives.send(tensor, to=dst, tag=tag, group=group)
+    """Send to rank dst of the world, which calls recv. raises : ValueRangeError if that is not in the group, or this rank"""
+    collectives.send(tensor, to=engine().place_of(dst, group), tag=tag, group=group)
 
 
 def recv(tensor, src=0, group=WORLD, tag=0):
-    """What rank src has sent: of the shape and dtype of `tensor`."""
-    return collectives.receive(shape=tuple(tensor.shape), dtype=tensor.dtype, source=src, tag=tag, group=group)
+    """What rank src of the world has sent: of the shape and dtype of `tensor`. raises : ValueRangeError as of send, RankError"""
+    return collectives.receive(shape=tuple(tensor.shape), dtype=tensor.dtype, source=engine().place_of(src, group),
+                               tag=tag, group=group)
 
 
 def isend(tensor, dst=0, group=WORLD, tag=0):
-    """send, and a handle."""
-    send(tensor, dst, group, tag)
+    """send that goes on at once, and a handle; the tensor may change at once. raises : ValueRangeError as of send"""
+    to = engine().place_of(dst, group)
+    if _is_plain(tensor):
+        _, attrs = collectives.send.prepared((tensor,), {"to": to, "tag": tag, "group": group})
+        infer_rule[collectives.send](AbstractTensor(tensor.dtype, tuple(tensor.shape)), **attrs)
+        engine().leave(tensor.elements, **attrs)
+    else:
+        collectives.send(tensor, to=to, tag=tag, group=group)
     return CommHandle()
 
 
 def irecv(tensor, src=0, group=WORLD, tag=0):
-    """(what rank src has sent, a handle)."""
-    return recv(tensor, src, group, tag), CommHandle()
+    """(what rank src sends: of the shape and dtype of `tensor`, a handle): it may be read after wait().
+
+    raises : ValueRangeError as of send; RankError (wait)
+    """
+    if not _is_plain(tensor):
+        return recv(tensor, src, group, tag), CommHandle()
+    out = np.empty(tuple(tensor.shape), tensor.dtype.numpy)
+
+    def fill(array):
+        out[...] = array
+    return Tensor.wrap(out), CommHandle(Arrival(expected(tensor, src, group, tag), fill))
+
+
+def expected(tensor, src, group, tag):
+    """The ticket of what rank src of the world sends, of the shape and dtype of `tensor`."""
+    _, attrs = collectives.receive.prepared((), {"shape": tuple(tensor.shape), "dtype": tensor.dtype, "tag": tag, "group": group,
+                                                 "source": engine().place_of(src, group)})
+    infer_rule[collectives.receive](**attrs)
+    return engine().expect(**{**attrs, "dtype": tensor.dtype.numpy})
+
+
+def _is_plain(tensor):
+    """True for a Tensor that holds an array, in eager mode."""
+    return isinstance(tensor, Tensor) and isinstance(tensor.elements, np.ndarray) and not is_interpreting()
 
 
 class P2POp:
-    """One sending or receiving of `batch_isend_irecv`. op: "isend" or "irecv", or these functions; peer: the other rank.
+    """One sending or receiving of `batch_isend_irecv`. op: "isend" or "irecv", or these functions; peer: the other rank, of the
+    world.
 
-    raises : ArgumentError for another op
+    raises : ArgumentError for another op, for what is no Tensor, or no rank
     """
 
     def __init__(self, op, tensor, peer, group=WORLD, tag=0, recv_dtype=None):
@@ -132,6 +199,7 @@ class P2POp:
             raise ArgumentError(f"P2POp: op is isend or irecv, not {op!r}")
         if not isinstance(tensor, Tensor) and name == "isend":
             raise ArgumentError(f"P2POp: a Tensor is sent, not {type(tensor).__name__}")
+        check_value_type("peer", peer, int, "P2POp")
         self.op, self.tensor, self.peer, self.group, self.tag = name, tensor, peer, group, tag
         self.shape = tuple(tensor.shape) if isinstance(tensor, Tensor) else tuple(tensor)
         self.dtype = recv_dtype or getattr(tensor, "dtype", None)
@@ -140,17 +208,18 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list):
     """What came, in order of the irecv's; for an isend its own tensor. Sendings go first, by the lower rank of each pair, so no
     two wait for each other."""
+    mine = engine().rank
     order = sorted(range(len(p2p_op_list)), key=lambda i: (
-        min(p2p_op_list[i].peer, engine().place(p2p_op_list[i].group)),
-        max(p2p_op_list[i].peer, engine().place(p2p_op_list[i].group)),
-        (p2p_op_list[i].op == "irecv") == (engine().place(p2p_op_list[i].group) < p2p_op_list[i].peer), i))
+        min(p2p_op_list[i].peer, mine), max(p2p_op_list[i].peer, mine),
+        (p2p_op_list[i].op == "irecv") == (mine < p2p_op_list[i].peer), i))
     results = [op.tensor for op in p2p_op_list]
     for i in order:
         op = p2p_op_list[i]
         if op.op == "isend":
             send(op.tensor, op.peer, op.group, op.tag)
         else:
-            results[i] = collectives.receive(shape=op.shape, dtype=op.dtype, source=op.peer, tag=op.tag, group=op.group)
+            results[i] = collectives.receive(shape=op.shape, dtype=op.dtype, tag=op.tag, group=op.group,
+                                             source=engine().place_of(op.peer, op.group))
     return tuple(results)
 
 
@@ -187,3 +256,18 @@ def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes
     if tuple(result.shape) != shape:
         raise ShapeError(f"all_to_all: {list(result.shape)} comes, and {list(shape)} is wanted")
     return _with_handle(result, async_op)
+
+
+def all_to_all_v_c(output, input, send_count_matrix, group=WORLD, async_op=False):
+    """output becomes the parts along axis 0 that the ranks have for this one, one after the other; a handle or None.
+
+    send_count_matrix : how many rows rank i of the group sends to rank j, at i * ranks + j
+    raises            : ShapeError where the counts do not fit
+    """
+    count, place = len(engine().members(group)), engine().place(group)
+    if len(send_count_matrix) != count * count:
+        raise ShapeError(f"all_to_all_v_c: {len(send_count_matrix)} counts for {count} ranks", hint=f"{count} * {count} of them")
+    goes, comes = send_count_matrix[place * count:(place + 1) * count], send_count_matrix[place::count]
+    result, handle = all_to_all_single_with_output_shape(output, input, comes, goes, group, async_op)
+    assign(output, result)
+    return handle

@@ -285,7 +285,7 @@ class MpiEngine(Engine):
     def hand_over(self, array, to, tag):
         letter, what = _letter(array), f"send of {kind_of(array)} to rank {to} with tag {tag}"
         request = self._run(what, lambda: self.world.Issend([letter, self.mpi.BYTE], to, tag))    # done when it is received
-        return _Ticket(self, what, request, letter)
+        return _Ticket(self, f"the end of the {what}", request, lambda size, letter=letter: None)
 
     def collect(self, shape, dtype, source, tag):
         kind = described(dtype, tuple(shape))
@@ -295,11 +295,24 @@ class MpiEngine(Engine):
             message = self.world.Mprobe(source, tag, status)
             letter = np.empty(status.Get_count(self.mpi.BYTE), np.uint8)
             message.Recv([letter, self.mpi.BYTE])
-            came = bytes(letter[-KIND:]).rstrip(b"\0").decode()
-            if came != kind[:KIND]:
-                raise _Failure(f"rank {self.rank} waits for {kind} from rank {source}, which has sent {came}", "")
-            return letter[:-KIND].view(dtype).reshape(shape)
+            return self._opened(letter, shape, dtype, source)
         return self._run(f"receive of {kind} from rank {source} with tag {tag}", job)
+
+    def look_out(self, shape, dtype, source, tag):
+        what = f"receive of {described(dtype, tuple(shape))} from rank {source} with tag {tag}"
+        letter = np.empty(math.prod(shape) * dtype.itemsize + KIND, np.uint8)
+        request = self._run(what, lambda: self.world.Irecv([letter, self.mpi.BYTE], source, tag))
+
+        def opened(size):
+            return self._opened(letter[:size], shape, dtype, source)
+        return _Ticket(self, what, request, opened)
+
+    def _opened(self, letter, shape, dtype, source):
+        """The array of a letter. raises : _Failure where it is another one"""
+        kind, came = described(dtype, tuple(shape)), bytes(letter[-KIND:]).rstrip(b"\0").decode("utf-8", "replace")
+        if came != kind[:KIND]:
+            raise _Failure(f"rank {self.rank} waits for {kind} from rank {source}, which has sent {came}", "")
+        return letter[:-KIND].view(dtype).reshape(shape)
 
     # -- the end
 
@@ -417,14 +430,31 @@ def _extremum(mpi, fold):
 
 
 class _Ticket:
-    """Of a message that is under way; the array lives until it is taken."""
+    """Of a message that is under way. opened(number of bytes that have come): what it holds; it keeps their memory"""
 
-    def __init__(self, engine, what, request, array):
-        self.engine, self.what, self.request, self.kept = engine, what, request, array
+    def __init__(self, engine, what, request, opened):
+        self.engine, self.what, self.request, self.opened = engine, what, request, opened
+        self.over, self.value = False, None
+
+    def is_over(self):
+        """True once the receiver has it. raises : RankError"""
+        return self.over or self.engine._run(self.what, lambda: self._look(self.request.Test))
 
     def wait(self):
-        """Until the receiver has it. raises : RankError"""
-        self.engine._run(f"the end of the {self.what}", self.request.Wait)
+        """What it holds, once the receiver has it. raises : RankError"""
+        if not self.over:
+            self.engine._run(self.what, lambda: self._look(self.request.Wait))
+        return self.value
+
+    def _look(self, ask):
+        status = self.engine.mpi.Status()
+        try:
+            self.over = ask(status)
+        except self.engine.mpi.Exception as error:
+            raise _Failure(f"rank {self.engine.rank}: {self.what}: another array has come ({error})", "") from error
+        if self.over:
+            self.value, self.opened = self.opened(status.Get_count(self.engine.mpi.BYTE)), None
+        return self.over
 
 
 class _Failure(Exception):

@@ -5,6 +5,7 @@
 A collective is a meeting: each rank puts down what it is about to do and what it has, waits until the group is complete, and
 looks at what lies there. What does not fit, a rank that fails and one that does not come end the world for all, by one error.
 """
+import collections
 import sys
 import threading
 import time
@@ -115,16 +116,35 @@ class _Ticket:
     def __init__(self, room, key, number):
         self.room, self.key, self.number = room, key, number
 
-    @property
-    def is_taken(self):
+    def is_over(self):
         """True once the receiver has it."""
         return self.room.taken.get(self.key, 0) >= self.number
 
     def wait(self):
         """Until the receiver has it. raises : RankError"""
         with self.room.change:
-            self.room.wait(lambda: self.is_taken, lambda: f"rank {self.key[0]} waits until rank {self.key[1]} takes what it was "
+            self.room.wait(self.is_over, lambda: f"rank {self.key[0]} waits until rank {self.key[1]} takes what it was "
                            f"sent with tag {self.key[2]}, for {self.room.timeout:g} seconds")
+
+
+class _Expected:
+    """Of a letter that will come. queue: those that are expected before it, of the same kind, and itself"""
+
+    def __init__(self, owner, queue, *wanted):
+        self.owner, self.queue, self.wanted, self.letter = owner, queue, wanted, None
+
+    def is_over(self):
+        """True once it is there."""
+        _, _, source, tag = self.wanted
+        return self.letter is not None or len(self.owner.room.letters.get((source, self.owner.rank, tag), ())) > (
+            self.queue.index(self))
+
+    def wait(self):
+        """The array. raises : RankError"""
+        while self.letter is None:
+            first = self.queue.popleft()
+            first.letter = self.owner.taken(*first.wanted)
+        return self.letter
 
 
 class SimEngine(Engine):
@@ -133,6 +153,7 @@ class SimEngine(Engine):
     def __init__(self, rank, size, room):
         super().__init__(rank, size)
         self.room, self.numbers = room, {}
+        self.expected = collections.defaultdict(collections.deque)           # {(source, tag): _Expected's}
 
     def fold(self, array, reduction, ranks, owned=False, kind=""):
         arrays = self._meet(ranks, f"fold by {reduction}: {kind or kind_of(array)}", array if owned else array.copy())
@@ -165,9 +186,7 @@ class SimEngine(Engine):
         return [array for heap in heaps for array in heap]
 
     def deliver(self, array, to, tag):
-        with self.room.change:
-            self.room.letters.setdefault((self.rank, to, tag), []).append(array.copy())
-            self.room.change.notify_all()
+        self.hand_over(array, to, tag)
 
     def hand_over(self, array, to, tag):
         room, key = self.room, (self.rank, to, tag)
@@ -177,7 +196,16 @@ class SimEngine(Engine):
             room.change.notify_all()
         return _Ticket(room, key, number)
 
+    def look_out(self, shape, dtype, source, tag):
+        queue = self.expected[source, tag]
+        queue.append(_Expected(self, queue, shape, dtype, source, tag))
+        return queue[-1]
+
     def collect(self, shape, dtype, source, tag):
+        return self.look_out(shape, dtype, source, tag).wait()
+
+    def taken(self, shape, dtype, source, tag):
+        """The next letter of a kind. raises : RankError if it is another array, or none comes"""
         key, room = (source, self.rank, tag), self.room
         with room.change:
             room.wait(lambda: room.letters.get(key), lambda: f"rank {self.rank} waits for a tensor from rank {source} with tag "

@@ -53,7 +53,7 @@ from ..infer.specialise import Specialised
 from ..infer.values import Place
 from ..mindir.control import make_tuple
 from ..mindir.graph import AnfNode, FuncGraph
-from ..ops.collectives import on_rank
+from ..ops.rank_program import on_rank
 from ..parallel.partition import WISH
 from . import flow as F
 from .description import Description, Json, NotCacheable, is_standard, named

@@ -29,7 +29,7 @@ from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, 
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import kernel_rule
 from ..ops.basic import reshape
-from ..ops.collectives import open_window, read_window
+from ..ops.rank_program import open_window, read_window
 from ..ops.dynamic_slicing import write_slice
 from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put

@@ -9,7 +9,7 @@ from ..mindir.control import custom_vjp, gate, port
 from ..mindir.graph import FuncGraph
 from ..mindir.inline import copy_graph, copy_nodes, inline
 from ..mindir.primitive import expand_rule, kernel_rule
-from ..ops.collectives import in_stages
+from ..ops.rank_program import in_stages
 
 
 GRADIENTS = {custom_vjp, gate, port}                # they say what the gradient is, which has been made

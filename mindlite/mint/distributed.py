@@ -4,17 +4,19 @@
 
 They write by `ops.assign`, and have no gradients; `communication.comm_func` and `ops` have those that give new tensors.
 """
-import json
-
 import numpy as np
 
-from ..common.errors import ArgumentError, ShapeError, ValueRangeError
+from ..common.checks import check_value_type
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
 from ..common.ranks import WORLD, SYNONYMS, engine
 from ..common.tensor import Tensor
 from ..communication import create_group, get_group_rank_from_world_rank, get_world_rank_from_group_rank, init, release
 from ..communication import GlobalComm, destroy_group, get_process_group_ranks as _ranks_of
-from ..communication.comm_func import CommHandle, P2POp, batch_isend_irecv
+from ..communication.comm_func import Arrival, CommHandle, P2POp, batch_isend_irecv as _batch, expected, isend as _isend
+from ..communication.objects import from_bytes, to_bytes
 from ..ops import assign, collectives, concat
+from ..ops.collectives import fold_by
+from ..ops.define import is_array
 
 __all__ = ["P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
            "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
@@ -99,26 +101,47 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local
 
 
 def _handle(async_op):
+    check_value_type("async_op", async_op, bool, "a collective")
     return CommHandle() if async_op else None
 
 
+def _write(name, target, value, also=None):
+    """`target` becomes `value`. also: another shape that it may have
+
+    raises : ArgumentError for what is no Tensor; DTypeError, ShapeError where it is another one than comes
+    """
+    _check_tensor(name, target)
+    if target.dtype != value.dtype:
+        raise DTypeError(f"{name}: {value.dtype} comes, and is written to {target.dtype}")
+    if target.shape != value.shape and tuple(target.shape) != also:
+        raise ShapeError(f"{name}: {list(value.shape)} comes, and is written to {list(target.shape)}")
+    assign(target, value if target.shape == value.shape else value.reshape(target.shape))
+
+
+def _check_tensor(name, tensor):
+    if not is_array(tensor) or isinstance(tensor, (np.ndarray, np.generic)):
+        raise ArgumentError(f"{name}: takes a Tensor, not {type(tensor).__name__}")
+
+
 def all_reduce(tensor, op="sum", group=None, async_op=False):
-    """tensor becomes the fold of all ranks'. raises : RankError"""
-    assign(tensor, collectives.all_reduce(tensor, reduction=op, group=group))
+    """tensor becomes the fold of all ranks', by sum, prod, max, min or avg. raises : ArgumentError, RankError"""
+    _check_tensor("all_reduce", tensor)
+    _write("all_reduce", tensor, fold_by(collectives.all_reduce, tensor, op, group=group))
     return _handle(async_op)
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
     """output_tensor becomes all ranks' input_tensor along axis 0, or stacked, as its shape is. raises : ShapeError, RankError"""
-    gathered = collectives.all_gather(input_tensor, group=group)
-    assign(output_tensor, gathered.reshape(output_tensor.shape))
+    rows = input_tensor if input_tensor.shape else input_tensor.reshape(1)
+    stacked = len(engine().members(group)), *input_tensor.shape
+    _write("all_gather_into_tensor", output_tensor, collectives.all_gather(rows, group=group), stacked)
     return _handle(async_op)
 
 
 def all_gather_into_tensor_uneven(output, input, output_split_sizes=None, group=None, async_op=False):
     """output becomes all ranks' input along axis 0, whose sizes there are output_split_sizes."""
     sizes = None if output_split_sizes is None else tuple(output_split_sizes)
-    assign(output, collectives.all_gather(input, group=group, sizes=sizes))
+    _write("all_gather_into_tensor_uneven", output, collectives.all_gather(input, group=group, sizes=sizes))
     return _handle(async_op)
 
 
@@ -128,20 +151,21 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     _check_length("all_gather", tensor_list, count)
     gathered = collectives.all_gather(tensor.reshape((1, *tensor.shape)), group=group)
     for place in range(count):
-        assign(tensor_list[place], gathered[place])
+        _write("all_gather", tensor_list[place], gathered[place])
     return _handle(async_op)
 
 
 def reduce_scatter_tensor(output, input, op="sum", group=None, async_op=False):
-    """output becomes this rank's part along axis 0 of the fold of all ranks' input."""
-    assign(output, collectives.reduce_scatter(input, reduction=op, group=group).reshape(output.shape))
+    """output becomes this rank's part along axis 0 of the fold of all ranks' input, by sum, prod, max, min or avg."""
+    part = fold_by(collectives.reduce_scatter, input, op, group=group)
+    _write("reduce_scatter_tensor", output, part, tuple(part.shape[1:]) if part.shape[0] == 1 else None)
     return _handle(async_op)
 
 
 def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum", group=None, async_op=False):
     """output becomes this rank's part of the fold; input_split_sizes: those of the parts."""
     sizes = None if input_split_sizes is None else tuple(input_split_sizes)
-    assign(output, collectives.reduce_scatter(input, reduction=op, group=group, sizes=sizes))
+    _write("reduce_scatter_tensor_uneven", output, fold_by(collectives.reduce_scatter, input, op, group=group, sizes=sizes))
     return _handle(async_op)
 
 
@@ -149,45 +173,46 @@ def reduce_scatter(output, input_list, op="sum", group=None, async_op=False):
     """output becomes the fold of what all ranks have at this rank's place of input_list."""
     _check_length("reduce_scatter", input_list, len(engine().members(group)))
     stacked = concat([x.reshape((1, *x.shape)) for x in input_list])
-    assign(output, collectives.reduce_scatter(stacked, reduction=op, group=group)[0])
+    _write("reduce_scatter", output, fold_by(collectives.reduce_scatter, stacked, op, group=group)[0])
     return _handle(async_op)
 
 
 def broadcast(tensor, src, group=None, async_op=False):
     """tensor becomes that of the rank src of the world."""
-    root = get_group_rank(group, src)
-    assign(tensor, collectives.broadcast_from(tensor, root=root, group=group))
+    _check_tensor("broadcast", tensor)
+    _write("broadcast", tensor, collectives.broadcast_from(tensor, root=get_group_rank(group, src), group=group))
     return _handle(async_op)
 
 
 def reduce(tensor, dst, op="sum", group=None, async_op=False):
     """tensor becomes the fold, on the rank dst of the world; on the others it stays."""
     root = get_group_rank(group, dst)
-    total = collectives.reduce_to(tensor, reduction=op, root=root, group=group)
+    _check_tensor("reduce", tensor)
+    total = fold_by(collectives.reduce_to, tensor, op, root=root, group=group)
     if get_rank(group) == root:
-        assign(tensor, total)
+        _write("reduce", tensor, total)
     return _handle(async_op)
 
 
 def gather(tensor, gather_list, dst=0, group=None, async_op=False):
     """On the rank dst of the world gather_list[r] becomes the tensor of rank r; the others give None or an empty list."""
-    gathered = collectives.all_gather(tensor.reshape((1, *tensor.shape)), group=group)
+    gathered = collectives.gather_to(tensor.reshape((1, *tensor.shape)), root=get_group_rank(group, dst), group=group)
     if engine().rank == dst:
         _check_length("gather", gather_list, len(engine().members(group)))
         for place, target in enumerate(gather_list):
-            assign(target, gathered[place])
+            _write("gather", target, gathered[place])
     return _handle(async_op)
 
 
 def scatter(tensor, scatter_list, src=0, group=None, async_op=False):
     """tensor becomes what the rank src of the world has at this rank's place of scatter_list."""
-    count = len(engine().members(group))
+    count, root = len(engine().members(group)), get_group_rank(group, src)
     if engine().rank == src:
         _check_length("scatter", scatter_list, count)
         stacked = concat([x.reshape((1, *x.shape)) for x in scatter_list])
     else:
-        stacked = Tensor(np.zeros((count, *tensor.shape), tensor.dtype.numpy))
-    assign(tensor, collectives.reduce_scatter(stacked, group=group)[0])
+        stacked = Tensor(np.empty((count, *tensor.shape), tensor.dtype.numpy))
+    _write("scatter", tensor, collectives.scatter_from(stacked, root=root, group=group)[0])
     return _handle(async_op)
 
 
@@ -202,7 +227,7 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
                                  splits=tuple([x.size for x in flat]), gathers=tuple(comes))
     begin = 0
     for target, size in zip(output_tensor_list, comes):
-        assign(target, got[begin:begin + size].reshape(target.shape))
+        _write("all_to_all", target, got[begin:begin + size].reshape(target.shape))
         begin += size
     return _handle(async_op)
 
@@ -211,7 +236,8 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     """output becomes the parts along axis 0 that the ranks have for this one; even sizes by default."""
     splits = None if input_split_sizes is None else tuple(input_split_sizes)
     gathers = None if output_split_sizes is None else tuple(output_split_sizes)
-    assign(output, collectives.all_to_all(input, split_axis=0, gather_axis=0, group=group, splits=splits, gathers=gathers))
+    got = collectives.all_to_all(input, split_axis=0, gather_axis=0, group=group, splits=splits, gathers=gathers)
+    _write("all_to_all_single", output, got)
     return _handle(async_op)
 
 
@@ -228,39 +254,54 @@ def send(tensor, dst=0, group=None, tag=0):
 
 def recv(tensor, src=0, group=None, tag=0):
     """tensor becomes what the rank src of the world has sent; gives src."""
+    _check_tensor("recv", tensor)
     assign(tensor, collectives.receive(shape=tuple(tensor.shape), dtype=tensor.dtype, source=get_group_rank(group, src), tag=tag,
                                        group=group))
     return src
 
 
 def isend(tensor, dst=0, group=None, tag=0):
-    """send, and a handle."""
-    send(tensor, dst, group, tag)
-    return CommHandle()
+    """send that goes on at once, and a handle; the tensor may change at once. raises : ValueRangeError as of send"""
+    _check_tensor("isend", tensor)
+    return _isend(tensor, dst, group, tag)
 
 
 def irecv(tensor, src=0, group=None, tag=0):
-    """recv, and a handle."""
-    recv(tensor, src, group, tag)
-    return CommHandle()
+    """recv that goes on at once, and a handle: tensor becomes what comes when that is waited for."""
+    _check_tensor("irecv", tensor)
+    return CommHandle(Arrival(expected(tensor, src, group, tag), lambda array: assign(tensor, Tensor.wrap(array))))
+
+
+def batch_isend_irecv(p2p_op_list):
+    """Send and receive what a list of P2POp says; the tensors of an "irecv" become what comes. Gives a list of one handle.
+
+    raises : ArgumentError for an empty list, for one of other objects, or where a tensor is none; RankError
+    """
+    if not p2p_op_list or not all([isinstance(one, P2POp) and isinstance(one.tensor, Tensor) for one in p2p_op_list]):
+        raise ArgumentError("batch_isend_irecv: takes a list of P2POp with Tensors")
+    for one, came in zip(p2p_op_list, _batch(p2p_op_list)):
+        if one.op == "irecv":
+            assign(one.tensor, came)
+    return [CommHandle()]
 
 
 def all_gather_object(object_list, obj, group=None):
-    """object_list[r] becomes the obj of rank r: what JSON can say (numbers, text, lists, dicts); no code travels.
+    """object_list[r] becomes the obj of rank r: None, numbers, text, bytes, arrays and Tensors, in lists, tuples, dicts and sets.
+    No code travels.
 
     raises : ArgumentError for another object
     """
-    mine = _as_bytes("all_gather_object", obj)
+    mine = to_bytes("all_gather_object", obj)
     ranks = engine().members(group)
     _check_length("all_gather_object", object_list, len(ranks))
     sizes = tuple(engine().all_gather(np.array([mine.size]), (1,) * len(ranks), 0, group).tolist())
     got = engine().all_gather(mine, sizes, 0, group)
     ends = np.cumsum(sizes)
-    object_list[:] = [json.loads(got[end - size:end].tobytes()) for size, end in zip(sizes, ends)]
+    object_list[:] = [from_bytes(got[end - size:end]) for size, end in zip(sizes, ends)]
 
 
 def broadcast_object_list(object_list, src=0, group=None, device=None):
-    """object_list becomes that of the rank src of the world: what JSON can say. raises : ArgumentError for another object"""
+    """object_list becomes that of the rank src of the world. raises : ArgumentError for what `all_gather_object` does not take"""
     gathered = [None] * len(engine().members(group))
     all_gather_object(gathered, list(object_list) if engine().rank == src else [], group)
     object_list[:] = gathered[get_group_rank(group, src)]
@@ -269,7 +310,8 @@ def broadcast_object_list(object_list, src=0, group=None, device=None):
 def gather_object(obj, object_gather_list=None, dst=0, group=None):
     """object_gather_list[r] becomes the obj of rank r, on the rank dst of the world alone; others leave the list out.
 
-    raises : ArgumentError for what JSON cannot say, and where dst has no list; ShapeError for a list of another length
+    raises : ArgumentError for what `all_gather_object` does not take, and where dst has no list; ShapeError for one of another
+    length
     """
     ranks, root = engine().members(group), get_group_rank(group, dst)
     mine = engine().rank == dst
@@ -277,18 +319,19 @@ def gather_object(obj, object_gather_list=None, dst=0, group=None):
         if not isinstance(object_gather_list, list):
             raise ArgumentError("gather_object: the rank dst gives a list", note=type(object_gather_list).__name__)
         _check_length("gather_object", object_gather_list, len(ranks))
-        object_gather_list[root] = json.loads(_as_bytes("gather_object", obj).tobytes())
+        object_gather_list[root] = from_bytes(to_bytes("gather_object", obj))
         for place in range(len(ranks)):
             if place != root:
                 object_gather_list[place] = _received(place, group)
     else:
-        _deliver(_as_bytes("gather_object", obj), root, group)
+        _deliver(to_bytes("gather_object", obj), root, group)
 
 
 def scatter_object_list(scatter_object_output_list, scatter_object_input_list, src=0, group=None):
     """The first of scatter_object_output_list becomes this rank's of scatter_object_input_list, which the rank src has.
 
-    raises : ArgumentError for what JSON cannot say, and for an empty list of results; ShapeError for a list of another length
+    raises : ArgumentError for what `all_gather_object` does not take, and for an empty list of results; ShapeError for a list of
+    another length
     """
     ranks, root = engine().members(group), get_group_rank(group, src)
     if not scatter_object_output_list:
@@ -297,19 +340,21 @@ def scatter_object_list(scatter_object_output_list, scatter_object_input_list, s
         scatter_object_output_list[0] = _received(root, group)
         return
     _check_length("scatter_object_list", scatter_object_input_list, len(ranks))
-    told = [_as_bytes("scatter_object_list", value) for value in scatter_object_input_list]
+    told = [to_bytes("scatter_object_list", value) for value in scatter_object_input_list]
     for place, message in enumerate(told):
         if place != root:
             _deliver(message, place, group)
-    scatter_object_output_list[0] = json.loads(told[root].tobytes())
+    scatter_object_output_list[0] = from_bytes(told[root])
 
 
 def send_object_list(object_list, dst, group=None, device=None):
-    """Send what JSON can say of a list to the rank dst of the world. raises : ArgumentError for other objects; ValueRangeError
-    for this very rank"""
+    """Send the objects of a list to the rank dst of the world.
+
+    raises : ArgumentError for what `all_gather_object` does not take; ValueRangeError for this very rank
+    """
     if dst == engine().rank:
         raise ValueRangeError(f"send_object_list: rank {dst} sends to itself")
-    _deliver(_as_bytes("send_object_list", list(object_list)), get_group_rank(group, dst), group)
+    _deliver(to_bytes("send_object_list", list(object_list)), get_group_rank(group, dst), group)
 
 
 def recv_object_list(object_list, src=0, group=None, device=None):
@@ -335,32 +380,25 @@ def _deliver(message, to, group):
 
 def _received(source, group):
     size, = engine().receive((1,), np.int64, source, OBJECT, group)
-    return json.loads(engine().receive((int(size),), np.uint8, source, OBJECT + 1, group).tobytes())
+    return from_bytes(engine().receive((int(size),), np.uint8, source, OBJECT + 1, group))
 
 
 def gather_into_tensor(output_tensor, input_tensor, dst=0, group=None, async_op=False):
     """On the rank dst of the world output_tensor becomes all ranks' input_tensor along axis 0; on the others it stays."""
-    gathered = collectives.all_gather(input_tensor, group=group)
+    gathered = collectives.gather_to(input_tensor, root=get_group_rank(group, dst), group=group)
     if engine().rank == dst:
-        assign(output_tensor, gathered)
+        _write("gather_into_tensor", output_tensor, gathered)
     return _handle(async_op)
 
 
 def scatter_tensor(output_tensor, input_tensor, src=0, group=None, async_op=False):
     """output_tensor becomes this rank's even part, along axis 0, of the input_tensor of the rank src of the world."""
-    mine = input_tensor if engine().rank == src else input_tensor * 0
-    assign(output_tensor, collectives.reduce_scatter(mine, group=group))
+    part = collectives.scatter_from(input_tensor, root=get_group_rank(group, src), group=group)
+    _write("scatter_tensor", output_tensor, part)
     return _handle(async_op)
 
 
-def _as_bytes(name, value):
-    try:
-        return np.frombuffer(json.dumps(value).encode(), np.uint8)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: numbers, text, lists and dicts travel, not {type(value).__name__}",
-                            note=str(error)) from error
-
-
 def _check_length(name, tensors, count):
+    check_value_type("what has a place for each rank", tensors, (list, tuple), name)
     if len(tensors) != count:
         raise ShapeError(f"{name}: a list of {len(tensors)} for {count} ranks")

@@ -27,7 +27,8 @@ from ..mindir.control import make_tuple
 from ..mindir.file import Input, Module, Output
 from ..mindir.graph import FuncGraph
 from ..mindir.protocol import CallOfModuleFor
-from ..ops.collectives import broadcast_from, in_stages
+from ..ops.collectives import broadcast_from
+from ..ops.rank_program import in_stages
 from ..parallel.actors import pipeline
 from ..parallel.stages import Stage, cut
 from ..pynative import custom, is_recording

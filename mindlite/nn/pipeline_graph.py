@@ -28,7 +28,8 @@ from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.inline import with_sizes
 from ..mindir.primitive import current_interpreter
 from ..ops.basic import cast
-from ..ops.collectives import all_reduce, on_rank, post, receive, settle
+from ..ops.collectives import all_reduce, post, receive, settle
+from ..ops.rank_program import on_rank
 from ..ops.creation import full
 from ..ops.slicing import take_range
 from ..optim import optimise

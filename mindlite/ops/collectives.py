@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from ..common.checks import check_non_negative_int, check_value_type
 from ..common.dim import total
-from ..common.errors import ArgumentError, DTypeError, GradientError, RankError, ShapeError, ValueRangeError
-from ..common.ranks import FOLDS, WORLD, engine, kinds_of, packed, unpacked
+from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeError
+from ..common.ranks import FOLDS, WORLD, engine, unpacked
 from ..common.tensor import TensorLike
-from ..mindir.abstract import AbstractAny, AbstractTensor, AbstractTuple
+from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import (bprop_rule, eval_rule, expand_rule, find_primitive, infer_rule, jvp_rule, kernel_rule, primitive,
-                                vmap_rule)
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, primitive, vmap_rule
 from .axes import normal_axis
 from .basic import batched, cast
 from .define import as_operand
@@ -36,22 +36,32 @@ TRAITS = {"effect", "collective", "library"}
 
 
 class ReduceOp:
-    """How a collective folds: SUM, PROD, MAX, MIN."""
-    SUM, PROD, MAX, MIN = "sum", "prod", "max", "min"
+    """How a collective folds: SUM, PROD, MAX, MIN, AVG."""
+    SUM, PROD, MAX, MIN, AVG = "sum", "prod", "max", "min", "avg"
 
 
 def _prepare(args, attrs):
     args = tuple(map(as_operand, args))
+    for name in ("root", "to", "source") if attrs.keys() & {"root", "to", "source"} else ():
+        if name in attrs:
+            check_value_type(name, attrs[name], int, "a collective")
+    check_non_negative_int(attrs.get("tag", 0), "tag", "a collective")
     place = engine().place(attrs["group"])
     attrs = {**attrs, "group": engine().members(attrs["group"])}         # a graph names ranks: names may change
     if attrs.get("place") is None and (attrs.get("sizes") or attrs.get("splits")):
         attrs["place"] = place
     for name in ("axis", "split_axis", "gather_axis"):
         if name in attrs:
+            _check_axis(args[0])
             attrs[name] = normal_axis("a collective", attrs[name], len(args[0].shape))
     if attrs.get("reduction", "sum") not in FOLDS:
-        raise ValueRangeError(f"a collective folds by one of {', '.join(FOLDS)}, not by {attrs['reduction']!r}")
+        raise ValueRangeError(f"a collective folds by one of {', '.join(FOLDS)}, avg, not by {attrs['reduction']!r}")
     return args, attrs
+
+
+def _check_axis(x):
+    if not x.shape:
+        raise ShapeError("a collective along an axis takes a tensor that has one", hint="x.reshape(1)")
 
 
 def _count(group):
@@ -98,9 +108,13 @@ def all_reduce(x, *, reduction="sum", group=WORLD):
 
 @infer_rule(all_reduce)
 def all_reduce_infer(x, *, reduction, group):
-    if x.dtype.kind == "b" and reduction not in ("any", "all", "max", "min"):
-        raise DTypeError(f"all_reduce: a {reduction} of bool", hint='reduction="any" or "all"')
+    _check_fold("all_reduce", x, reduction)
     return AbstractTensor(x.dtype, x.shape)
+
+
+def _check_fold(name, x, reduction):
+    if x.dtype.kind == "b" and reduction not in ("any", "all", "max", "min"):
+        raise DTypeError(f"{name}: a {reduction} of bool", hint='reduction="any" or "all"')
 
 
 @eval_rule(all_reduce)
@@ -175,6 +189,19 @@ def all_reduce_coalesced_vmap(args, dims, size, *, reduction, group):
     return made, (0,) * len(args)
 
 
+def fold_by(fold: Any, x: Any, op: str, *, group: Any, **attrs: Any) -> Any:
+    """`fold`, one of all_reduce, reduce_scatter and reduce_to, by a ReduceOp: "avg" is the sum divided by the number of ranks.
+
+    raises : DTypeError for the avg of what are no floats
+    """
+    if op != ReduceOp.AVG:
+        return fold(x, reduction=op, group=group, **attrs)
+    x = as_operand(x)
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"a collective: the avg of {x.dtype}", hint="sum, and divide")
+    return fold(x, reduction="sum", group=group, **attrs) / _count(group)
+
+
 # ---------------------------------------------------------------- all_gather, reduce_scatter
 
 @primitive(traits=TRAITS, prepare=_prepare)
@@ -231,6 +258,7 @@ def reduce_scatter(x, *, reduction="sum", axis=0, group=WORLD, sizes=None, place
 
 @infer_rule(reduce_scatter)
 def reduce_scatter_infer(x, *, reduction, axis, group, sizes, place):
+    _check_fold("reduce_scatter", x, reduction)
     return AbstractTensor(x.dtype, _with(x.shape, axis, _parts("reduce_scatter", x, axis, sizes, group)[place or 0]))
 
 
@@ -325,10 +353,21 @@ def reduce_to(x, *, reduction="sum", root=0, group=WORLD):
     """
 
 
-@infer_rule(broadcast_from, reduce_to)
-def root_infer(x, *, root, group, reduction="sum"):
+def _check_root(root, group):
+    check_value_type("root", root, int, "a collective")
     if not 0 <= root < _count(group):
         raise ValueRangeError(f"there is no rank {root} in a group of {_count(group)}")
+
+
+@infer_rule(reduce_to)
+def reduce_to_infer(x, *, reduction, root, group):
+    _check_fold("reduce_to", x, reduction)
+    return broadcast_from_infer(x, root=root, group=group)
+
+
+@infer_rule(broadcast_from)
+def broadcast_from_infer(x, *, root, group):
+    _check_root(root, group)
     return AbstractTensor(x.dtype, x.shape)
 
 
@@ -357,7 +396,7 @@ def reduce_to_eval(x, *, reduction, root, group):
     flat = x.reshape(-1)
     sizes = [flat.size if i == root else 0 for i in range(_count(group))]
     out = engine().reduce_scatter(flat, reduction, sizes, 0, group)
-    return out.reshape(x.shape) if engine().place(group) == root else 0 * x
+    return out.reshape(x.shape) if engine().place(group) == root else np.zeros_like(x)
 
 
 @bprop_rule(reduce_to)
@@ -379,6 +418,29 @@ def reduce_to_vmap(args, dims, size, *, reduction, root, group):
     return reduce_to(args[0], reduction=reduction, root=root, group=group), dims[0]
 
 
+def gather_to(x: Any, *, root: int = 0, group: Any = WORLD) -> Any:
+    """All ranks' x along axis 0 on the group's rank `root`; no row on the others, which have to go on with that, so that a
+    gradient finds its way back from the root. raises : ShapeError, ValueRangeError"""
+    _check_root(root, group)
+    _check_axis(x)
+    count, rows, mine = _count(group), x.shape[0], engine().place(group) == root
+    return all_to_all(x, split_axis=0, gather_axis=0, group=group, splits=tuple([rows * (i == root) for i in range(count)]),
+                      gathers=(rows * mine,) * count)
+
+
+def scatter_from(x: Any, *, root: int = 0, group: Any = WORLD) -> Any:
+    """This rank's even part, along axis 0, of the x of the group's rank `root`; the others' x is of that shape and not looked at.
+
+    raises : ShapeError where the parts are not even, ValueRangeError
+    """
+    _check_root(root, group)
+    _check_axis(x)
+    part = _parts("scatter", x, 0, None, group)[0]
+    mine, count = engine().place(group) == root, _count(group)
+    return all_to_all(x if mine else x[:0], split_axis=0, gather_axis=0, group=group, splits=(part * mine,) * count,
+                      gathers=tuple([part * (i == root) for i in range(count)]))
+
+
 # ---------------------------------------------------------------- send, receive, synchronise
 
 @primitive(traits=TRAITS | {"message"}, prepare=_prepare)
@@ -391,13 +453,18 @@ def send(x, *, to, tag=0, group=WORLD):
 
 @infer_rule(send)
 def send_infer(x, *, to, tag, group):
-    if not 0 <= to < _count(group) or to == engine().place(group):
-        raise ValueRangeError(f"send: rank {engine().place(group)} of {_count(group)} sends to rank {to}")
+    _check_other("sends to", to, group)
     return AbstractTuple(())
+
+
+def _check_other(does, other, group):
+    if not 0 <= other < _count(group) or other == engine().place(group):
+        raise ValueRangeError(f"rank {engine().place(group)} of {_count(group)} {does} rank {other}")
 
 
 @eval_rule(send)
 def send_eval(x, *, to, tag, group):
+    _check_other("sends to", to, group)                      # what is known of a call is that of all ranks of a SimWorld
     engine().send(x, to, tag, group)
     return ()
 
@@ -412,13 +479,13 @@ def receive(*, shape, dtype, source, tag=0, group=WORLD):
 
 @infer_rule(receive)
 def receive_infer(*, shape, dtype, source, tag, group):
-    if not 0 <= source < _count(group) or source == engine().place(group):
-        raise ValueRangeError(f"receive: rank {engine().place(group)} of {_count(group)} receives from rank {source}")
+    _check_other("receives from", source, group)
     return AbstractTensor(dtype, tuple(shape))
 
 
 @eval_rule(receive)
 def receive_eval(*, shape, dtype, source, tag, group):
+    _check_other("receives from", source, group)
     return engine().receive(shape, dtype.numpy, source, tag, group)
 
 
@@ -489,54 +556,6 @@ def send_vmap(args, dims, size, *, to, tag, group):
     return send(_mapped(args, dims, size), to=to, tag=tag, group=group), ()
 
 
-# ---------------------------------------------------------------- in_stages
-
-@primitive(traits=TRAITS | {"message"})
-def in_stages(*xs, schedule, gives, weights, gradients=True):
-    """This rank's part of a pipeline (nn/pipeline_graph.py), forwards and backwards: a tuple of the loss, the gradients of the
-    weights, and the new values of what it assigns.
-
-    xs        : the arguments of the pipeline, this rank's weights, what it assigns, what else it reads
-    schedule  : writes it in smaller operators: schedule.write(xs, gradients) -> a tuple of nodes
-    gives     : the AbstractTuple of the results      weights: (number of the first weight among xs, how many there are)
-    gradients : False: nobody reads them, and nothing runs backwards; zeros stand in their places
-    raises    : GradientError where a gradient of an argument is wanted, RankError
-    """
-
-
-@infer_rule(in_stages)
-def in_stages_infer(*xs, schedule, gives, weights, gradients):
-    return gives
-
-
-@expand_rule(in_stages)
-def in_stages_expand(*xs, schedule, gives, weights, gradients):
-    return schedule.write(xs, gradients)
-
-
-@bprop_rule(in_stages)
-def in_stages_bprop(*xs, out, dout, schedule, gives, weights, gradients):
-    first, count = weights
-    of_weights = [slope * dout[0] for slope in out[1:1 + count]]
-    return (*[no_gradient(x) if x.dtype.is_differentiable else None for x in xs[:first]], *of_weights,
-            *[None] * (len(xs) - first - count))
-
-
-@primitive(traits={"message"})
-def no_gradient(x):
-    """The gradient of an argument of a pipeline, like x, which nobody computes. raises : GradientError where it is wanted"""
-
-
-@infer_rule(no_gradient)
-def no_gradient_infer(x):
-    return x
-
-
-@expand_rule(no_gradient)
-def no_gradient_expand(x):
-    raise GradientError("PipelineCell: over ranks there are gradients of Parameters, none of inputs")
-
-
 # ---------------------------------------------------------------- placed
 
 @primitive(prepare=lambda args, attrs: ((as_operand(args[0]),), attrs))
@@ -590,111 +609,3 @@ def placed_vmap(args, dims, size, *, placement, lasting):
 
 
 sbp_rule(placed, elementwise_spec, linear=[{0}])
-
-
-# ---------------------------------------------------------------- begin, finish
-
-@primitive(traits=TRAITS | {"message"})
-def begin(*xs, operator, settings):
-    """Begin a collective beside the program (parallel/overlap.py writes it, into graphs of kernels). Gives what `finish` takes.
-
-    xs : its operands, which may change afterwards      operator: its name      settings: its attributes
-    """
-
-
-@infer_rule(begin)
-def begin_infer(*xs, operator, settings):
-    return AbstractAny()
-
-
-@eval_rule(begin)
-def begin_eval(*xs, operator, settings):
-    here, prim = engine(), find_primitive(operator)
-    if prim is all_reduce_coalesced or prim is all_reduce:               # the copy is that in which the sum is made
-        mine, kind, shapes = packed(xs), kinds_of(xs), [x.shape for x in xs]
-
-        def reduced():
-            made = unpacked(here.all_reduce(mine, settings["reduction"], settings["group"], owned=True, kind=kind), shapes)
-            return tuple(made) if prim is all_reduce_coalesced else made[0]
-        return here.begin(reduced)
-    run, (x,) = eval_rule[prim], [x.copy() for x in xs]
-    return here.begin(lambda: run(x, **settings))
-
-
-@primitive(traits=TRAITS | {"message"})
-def finish(began, *, abstract):
-    """What a collective that was begun gives: a tensor, or a tuple, of this abstract. raises : RankError"""
-
-
-@infer_rule(finish)
-def finish_infer(began, *, abstract):
-    return abstract
-
-
-@eval_rule(finish)
-def finish_eval(began, *, abstract):
-    return began.wait()
-
-
-# ---------------------------------------------------------------- open_window, read_window
-
-@primitive(traits=TRAITS | {"message"})
-def open_window(*, like, group):
-    """Memory that the ranks of a machine share (parallel/windows.py writes it, into graphs of kernels): (the window, a tensor
-    for each of `like`, that may be filled for `read_window`).
-
-    like : AbstractTensors of one dtype and of known sizes
-    """
-
-
-@infer_rule(open_window)
-def open_window_infer(*, like, group):
-    return AbstractTuple((AbstractAny(), *like))
-
-
-@eval_rule(open_window)
-def open_window_eval(*, like, group):
-    window = engine().open_window(tuple([x.shape for x in like]), like[0].dtype.numpy, group)
-    return (window, *window.mine)
-
-
-@primitive(traits=TRAITS | {"message"})
-def read_window(window, *xs, group):
-    """All ranks' xs, those of the first rank first: an all_reduce whose readers fold. Nothing is copied where xs are in the
-    memory that `open_window` gave, and where they are read.
-
-    raises : RankError
-    """
-
-
-@infer_rule(read_window)
-def read_window_infer(window, *xs, group):
-    return AbstractTuple(xs * len(group))
-
-
-@eval_rule(read_window)
-def read_window_eval(window, *xs, group):
-    return tuple(engine().read_window(window, [np.asarray(x, order="C") for x in xs], group))
-
-
-# ---------------------------------------------------------------- on_rank
-
-@primitive(traits=TRAITS | {"message"})
-def on_rank(*, rank, size):
-    """Nothing, on this rank of a world of that size: the program behind it is that rank's. Gives an empty tuple.
-
-    raises : RankError elsewhere
-    """
-
-
-@infer_rule(on_rank)
-def on_rank_infer(*, rank, size):
-    return AbstractTuple(())
-
-
-@eval_rule(on_rank)
-def on_rank_eval(*, rank, size):
-    if (engine().rank, engine().size) != (rank, size):
-        raise RankError(f"this function was compiled for rank {rank} of {size}, and is called on rank {engine().rank} of "
-                        f"{engine().size}", hint="let each rank make its own: jit inside of what SimWorld.run calls")
-    return ()

@@ -15,9 +15,8 @@ FAMILIES = {
     "assignment": ("assignment", ""),
     "boxes": ("", "bounding_box_decode bounding_box_encode check_valid iou"),
     "candidates": ("", "log_uniform_candidate_sampler uniform_candidate_sampler"),
-    "collectives": ("all_gather all_reduce all_reduce_coalesced all_to_all begin broadcast_from finish in_stages no_gradient "
-                    "on_rank open_window placed post read_window receive reduce_scatter reduce_to send settle synchronise",
-                    "ReduceOp place_as"),
+    "collectives": ("all_gather all_reduce all_reduce_coalesced all_to_all broadcast_from placed post receive reduce_scatter "
+                    "reduce_to send settle synchronise", "ReduceOp place_as"),
     "counting": ("occurrences", "bincount bucketize cartesian_prod combinations histc reverse_sequence sequence_mask "
                                 "tril_indices triu_indices unique_consecutive unravel_index"),
     "deformable": ("", "deformable_conv2d"),

@@ -22,8 +22,8 @@ from ..mindir.abstract import AbstractAny, AbstractTensor
 from ..mindir.control import segment, tuple_getitem
 from ..mindir.graph import CNode, FuncGraph
 from ..mindir.inline import has_effect, size_edges
-from ..ops.collectives import (all_gather, all_reduce, all_reduce_coalesced, all_to_all, begin, broadcast_from, finish,
-                               reduce_scatter)
+from ..ops.collectives import all_gather, all_reduce, all_reduce_coalesced, all_to_all, broadcast_from, reduce_scatter
+from ..ops.rank_program import begin, finish
 
 SPLIT = (all_reduce, all_reduce_coalesced, all_gather, reduce_scatter, all_to_all, broadcast_from)
 LEAST = 1 << 16                                  # bytes of an operand that travels beside the program

@@ -38,7 +38,8 @@ from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import Primitive, cost_rule, expand_rule, infer_rule, sbp_rule_table
 from ..ops.activation import log_softmax_along, softmax_along
 from ..ops.basic import reshape
-from ..ops.collectives import on_rank, placed
+from ..ops.collectives import placed
+from ..ops.rank_program import on_rank
 from ..ops.moments import reduce_logsumexp, reduce_mean, reduce_norm
 from ..ops.nn_norm import standardize
 from ..ops.sbp import index_string, same_parts, shape_of, signatures

@@ -21,7 +21,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.file import Input, Module, Output
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter
-from ..ops.collectives import in_stages
+from ..ops.rank_program import in_stages
 
 
 @dataclass(frozen=True)

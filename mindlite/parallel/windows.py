@@ -23,7 +23,8 @@ from ..mindir.builder import building
 from ..mindir.control import tuple_getitem
 from ..mindir.graph import AnfNode, CNode, FuncGraph
 from ..ops.arithmetic import add
-from ..ops.collectives import all_reduce, all_reduce_coalesced, open_window, read_window
+from ..ops.collectives import all_reduce, all_reduce_coalesced
+from ..ops.rank_program import open_window, read_window
 
 LEAST, LARGEST = 1 << 16, 1 << 26                # bytes: of one sum, of all sums of a program
 

@@ -1,7 +1,7 @@
 """This rank's program of a typed graph that reads sharded Tensors (parallel/partition.py), for eager mode."""
 from ..common.ranks import engine
 from ..common.storage import ShardedArray
-from ..ops.collectives import on_rank
+from ..ops.rank_program import on_rank
 from ..parallel.partition import Ends, partition
 from .kernels import Compiled
 from .walks import Walk, can_walk

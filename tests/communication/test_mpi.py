@@ -64,6 +64,19 @@ def values():
                  reduce_scatter(ops.tile(missing, (100,)), reduction=reduction)[:4])],
              *[each(none) for each in (all_reduce, all_gather, reduce_scatter, broadcast_from)], *all_reduce_coalesced(none, x),
              ms.jit(ms.grad(lambda x: (all_reduce(x) * x).sum()), fullgraph=True)(x), ms.jit(beside, fullgraph=True)(large, x)]
+    nearly = large + rank
+    behind, handle = comm_func.irecv(large, (rank - 1) % size)         # both ways at once, more than MPI takes without a receiver
+    comm_func.isend(nearly, (rank + 1) % size, tag=0)
+    nearly += 1e6
+    small, before = Tensor(np.zeros(2, np.float32)), Tensor(np.zeros(2, np.float32))
+    handles = [ms.mint.distributed.irecv(y, (rank - 1) % size, tag=4) for y in (before, small)]
+    for n in range(3):
+        ms.mint.distributed.isend(Tensor(np.full(2 + n // 2, 10 * n + rank, np.float32)), (rank + 1) % size, tag=4)
+    for pending in (handle, *reversed(handles)):
+        pending.wait()
+        assert pending.is_completed()
+    found += [behind[::40961], before, small, comm_func.recv(Tensor(np.zeros(3, np.float32)), (rank - 1) % size, tag=4),
+              comm_func.scatter_tensor(large if rank == 1 else large * np.nan, 1)[::40961], comm_func.gather_into_tensor(x, 1)]
     waiting = [comm_func.all_reduce(x * n, async_op=True) for n in range(3)]
     for out, handle in reversed(waiting):
         handle.wait()

@@ -12,7 +12,8 @@ from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, comm_func, get_rank
 from mindlite.communication.simulation import SimEngine
 from mindlite.mindir.graph import FuncGraph
-from mindlite.ops.collectives import all_gather, all_reduce, begin, finish
+from mindlite.ops.collectives import all_gather, all_reduce
+from mindlite.ops.rank_program import begin, finish
 from mindlite.parallel import Layout, zero
 
 overlap = importlib.import_module("mindlite.parallel.overlap")

@@ -175,11 +175,11 @@ def test_a_sender_waits_until_its_credit_is_back():
     def run():
         if get_rank() == 0:
             tickets = [engine().post(np.full(2, i, np.float32), 1, 5, WORLD) for i in range(2)]
-            before = [ticket.is_taken for ticket in tickets]
+            before = [ticket.is_over() for ticket in tickets]
             taken.set()
             tickets[0].wait()
             tickets[1].wait()
-            return before, [ticket.is_taken for ticket in tickets]
+            return before, [ticket.is_over() for ticket in tickets]
         assert taken.wait(30)
         return [float(engine().receive((2,), np.float32, 0, 5, WORLD)[0]) for _ in range(2)]
     assert SimWorld(2).run(run) == [([False, False], [True, True]), [0.0, 1.0]]

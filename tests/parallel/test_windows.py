@@ -14,7 +14,8 @@ from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, get_rank
 from mindlite.communication.simulation import SimEngine
 from mindlite.communication.windows import LINE, Windows, starts
-from mindlite.ops.collectives import all_reduce, all_reduce_coalesced, open_window, read_window
+from mindlite.ops.collectives import all_reduce, all_reduce_coalesced
+from mindlite.ops.rank_program import open_window, read_window
 from mindlite.parallel import Layout
 
 windows = importlib.import_module("mindlite.parallel.windows")

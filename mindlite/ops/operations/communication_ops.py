@@ -2,16 +2,17 @@
 from ...common.errors import DTypeError, ValueRangeError
 from ...common.ranks import WORLD, engine
 from ..basic import reshape
-from ..collectives import (ReduceOp, all_gather, all_reduce, all_to_all, broadcast_from, receive, reduce_scatter,
-                           reduce_to, send, synchronise)
+from ..collectives import (ReduceOp, all_gather, all_reduce, all_to_all, broadcast_from, fold_by, gather_to, receive,
+                           reduce_scatter, reduce_to, scatter_from, send, synchronise)
 from ..define import is_array
+from ..structure import concat
 from .define import operation
 
 
 @operation
 def AllReduce(input_x, *, op=ReduceOp.SUM, group=WORLD):
     """The fold of all ranks' input_x, on each rank: `ops.all_reduce`."""
-    return all_reduce(input_x, reduction=op, group=group)
+    return fold_by(all_reduce, input_x, op, group=group)
 
 
 @operation
@@ -23,12 +24,12 @@ def AllGather(input_x, *, group=WORLD):
 @operation
 def ReduceScatter(input_x, *, op=ReduceOp.SUM, group=WORLD):
     """This rank's part, along axis 0, of the fold of all ranks' input_x. raises : ShapeError if the parts are not even"""
-    return reduce_scatter(input_x, reduction=op, group=group)
+    return fold_by(reduce_scatter, input_x, op, group=group)
 
 
 @operation
 def Broadcast(input_x, *, root_rank, group=WORLD):
-    """The tensors of rank root_rank; input_x is a tuple of them. The gradients are summed on that rank."""
+    """The tensors of rank root_rank of the group; input_x is a tuple of them. The gradients are summed on that rank."""
     one = is_array(input_x)
     sent = tuple([broadcast_from(x, root=root_rank, group=group) for x in ((input_x,) if one else input_x)])
     return sent[0] if one else sent
@@ -47,35 +48,34 @@ def AlltoAll(input_x, *, split_count, split_dim, concat_dim, group=WORLD):
 
 @operation
 def Reduce(input_x, *, dest_rank, op=ReduceOp.SUM, group=WORLD):
-    """The fold of all ranks' input_x on rank dest_rank, zeros on the others."""
-    return reduce_to(input_x, reduction=op, root=dest_rank, group=group)
+    """The fold of all ranks' input_x on rank dest_rank of the group, zeros on the others."""
+    return fold_by(reduce_to, input_x, op, root=dest_rank, group=group)
 
 
 @operation
 def CollectiveScatter(input_x, *, src_rank=0, group=WORLD):
-    """Part r, along axis 0, of the input_x of rank src_rank; the others give one of the same shape, which is not looked at."""
-    ranks = engine().members(group)
-    mine = input_x if engine().place(group) == src_rank else input_x * 0
-    return reduce_scatter(mine, group=ranks)
+    """Part r, along axis 0, of the input_x of rank src_rank of the group; the others give one of the same shape, which is not
+    looked at."""
+    return scatter_from(input_x, root=src_rank, group=group)
 
 
 @operation
 def CollectiveGather(input_x, *, dest_rank, group=WORLD):
-    """All ranks' input_x along axis 0 on rank dest_rank; the others get their own."""
-    gathered = all_gather(input_x, group=group)
-    return gathered if engine().place(group) == dest_rank else input_x
+    """All ranks' input_x along axis 0 on rank dest_rank of the group; the others get their own."""
+    gathered = gather_to(input_x, root=dest_rank, group=group)
+    return gathered if engine().place(group) == dest_rank else concat([gathered, input_x])
 
 
 @operation
 def Send(input_x, *, sr_tag, dest_rank, group=WORLD, group_back=WORLD):
-    """Send input_x to rank dest_rank, which calls Receive with the same tag; gives input_x."""
+    """Send input_x to rank dest_rank of the group, which calls Receive with the same tag; gives input_x."""
     send(input_x, to=dest_rank, tag=sr_tag, group=group)
     return input_x
 
 
 @operation
 def Receive(*, sr_tag, src_rank, shape, dtype, group=WORLD, group_back=WORLD):
-    """What rank src_rank has sent with that tag."""
+    """What rank src_rank of the group has sent with that tag."""
     return receive(shape=tuple(shape), dtype=dtype, source=src_rank, tag=sr_tag, group=group)
 
 
