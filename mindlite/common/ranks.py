@@ -126,10 +126,13 @@ class Engine:
     # -- groups
 
     def members(self, group: Any) -> tuple[int, ...]:
-        """The ranks of a group, ascending; a tuple of ranks is its own. raises : ValueRangeError for an unknown group"""
+        """The ranks of a group, ascending; a tuple of ranks, in any order, is its own.
+
+        raises : ArgumentError for what is no name; ValueRangeError for an unknown group, and for what are no ranks
+        """
         if isinstance(group, tuple):
-            if not _ascend(group, self.size):
-                raise ValueRangeError(f"{group} are not different ranks of {self.size}, ascending")
+            if not _differ(group, self.size):
+                raise ValueRangeError(f"{group} are not different ranks of {self.size}")
             return group
         if group is not None and not isinstance(group, str):
             raise ArgumentError(f"a group is a name, or a tuple of ranks, not {type(group).__name__}",
@@ -405,9 +408,9 @@ def ring_bytes(operator: str, nbytes: Size, count: int) -> Size:
 
 
 @functools.lru_cache(256)
-def _ascend(ranks: tuple, size: int) -> bool:
-    return bool(ranks) and all([isinstance(rank, int) for rank in ranks]) and all(
-        [a < b for a, b in zip((-1, *ranks), (*ranks, size))])
+def _differ(ranks: tuple, size: int) -> bool:
+    """True for one rank and more of a world of that size, none of them twice."""
+    return 0 < len(ranks) == len(set(ranks)) and all([isinstance(rank, int) and 0 <= rank < size for rank in ranks])
 
 
 def kind_of(array: np.ndarray) -> str:

@@ -2,9 +2,11 @@
 
     message, byte = shared_times(engine, ranks)      where ranks share memory: a small collective, a byte that a rank copies
     {"all_gather": (small, large), ..} = message_times(engine, ranks)      where MPI carries them: of 8 bytes and of 1 MiB
-    flop, point = computed()                         of products of 256 x 256 matrices, of sums of 2 ** 20 elements
+    flop, point = computed()                         of products of 64 x 64 matrices, of sums of 2 ** 20 elements
 
-flop is the time of a floating-point operation in a product, point that of an element; each kind of collective has alpha, the time
+flop is the time of a floating-point operation in a product, point that of an element. The product is one that a BLAS makes in one
+thread: its threads wait in a loop for each other, and where ranks fill all processors such a time says how long, not how much is
+computed (measured: 256 times the price on a busy machine, which was kept then). Each kind of collective has alpha, the time
 of a small one, and beta, that of each byte more that a rank sends. All ranks compute at once while they measure it, as they do in
 a program; the time of the thread counts where others may want the processor, and of several times the least. Where the ranks are
 on several machines, those of one machine have prices of their own: a mesh has axes within machines and axes between them
@@ -38,7 +40,7 @@ SAMPLES = 4                                      # of a kind and size
 KINDS = ("fold", "all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 MEETINGS = {"all_to_all": 2}                     # barriers in shared memory of a kind; of others 1
 COMPUTING = 0.002                                # seconds for each kind of computing
-WIDTH, ELEMENTS = 256, 1 << 20                   # of the matrices, of the sums
+WIDTH, ELEMENTS = 64, 1 << 20                    # of the matrices, of the sums; OpenBLAS has one thread up to 64 ** 3
 COPIED = 1 << 22                                 # bytes of a copy: more than the caches of a core have
 USUAL = {"message": 6e-5, "copied": 1.5e-11, "byte": 5e-10, "flop": 1e-11, "point": 8e-11}      # of a small CPU
 STEP, STEPS = 4, 6                               # prices are usual ones times STEP ** n, for n of -STEPS to STEPS
@@ -188,7 +190,7 @@ def _file():
 
 def _key(library, size):
     way = sorted((name, value) for name, value in os.environ.items() if name.startswith(TRANSPORT))
-    model = USUAL, STEP, CLEAR, SHARED, REMOTE
+    model = USUAL, STEP, CLEAR, SHARED, REMOTE, WIDTH
     key = json.dumps([model, platform.node(), os.cpu_count(), library, size, way, config.shared_memory])
     return hashlib.sha256(key.encode()).hexdigest()[:32]
 

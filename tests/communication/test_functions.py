@@ -216,7 +216,7 @@ MISTAKES = {
     "a number as a group": (ArgumentError, lambda x: dist.get_rank(1)),
     "no ranks": (ValueRangeError, lambda x: all_reduce(x, group=())),
     "ranks twice": (ValueRangeError, lambda x: all_reduce(x, group=(0, 0, 1))),
-    "ranks that fall": (ValueRangeError, lambda x: all_reduce(x, group=(1, 0))),
+    "ranks that are not there": (ValueRangeError, lambda x: all_reduce(x, group=(-1, 0, 1, 2))),
     "a rank that is not there": (ValueRangeError, lambda x: comm_func.broadcast(x, 9)),
     "a negative rank": (ValueRangeError, lambda x: comm_func.reduce(x, -1)),
     "text as a rank": (ArgumentError, lambda x: comm_func.broadcast(x, "0")),

@@ -98,6 +98,16 @@ def test_prices_stay_where_each_time_is_a_fifth_wrong():
             assert links.in_steps(disturbed(rng, (usual,))[0], name) == links.USUAL[name]
 
 
+def test_a_product_is_priced_that_one_thread_makes(monkeypatch):
+    """OpenBLAS shares a product of more than 2 ** 18 multiplications among threads, which wait for each other in loops: the time
+    of a thread has their waiting in it."""
+    made, real = [], links.least_time
+    monkeypatch.setattr(links, "least_time", lambda job: made.append(job()) or real(job))
+    links.computed()
+    product, _ = made[:2]
+    assert product.ndim == 2 and product.size * product[0, 0] <= 1 << 18          # of ones: each element counts what it is made of
+
+
 @pytest.mark.parametrize("times", [SHARED_TIMES, MESSAGE_TIMES], ids=["memory", "messages"])
 def test_a_plan_stays_where_each_time_is_a_fifth_wrong(times, monkeypatch):
     """Even with prices as they were measured, and not in steps."""
