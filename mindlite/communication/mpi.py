@@ -11,6 +11,7 @@ arrays go in pieces of 4 MiB then, in place: one call for 64 MiB was measured fo
 """
 import atexit
 import contextlib
+import faulthandler
 import fcntl
 import hashlib
 import importlib
@@ -52,11 +53,11 @@ class MpiEngine(Engine):
     """
 
     def __init__(self, timeout=None):
-        self.mpi = _load()
+        self.timeout = config.ranks_timeout if timeout is None else timeout
+        self.mpi = _joined(self.timeout)
         world = self.mpi.COMM_WORLD.Dup()
         super().__init__(world.Get_rank(), world.Get_size())
         self.library = self.mpi.Get_library_version()[:200]
-        self.timeout = config.ranks_timeout if timeout is None else timeout
         self.world, self.numbers, self.ended = world, {}, ""
         self.node = world.Split_type(self.mpi.COMM_TYPE_SHARED)          # the ranks on this machine
         self.machines = world.allgather(self.node.bcast(self.rank))     # that of each rank, by its first rank
@@ -459,6 +460,20 @@ class _Ticket:
 
 class _Failure(Exception):
     """(message, note) of the RankError that the caller raises."""
+
+
+def _joined(timeout):
+    """The module of mpi4py, once all ranks have called MPI_Init. A rank that has ended before, by an error in its imports for one,
+    never comes. MPI_Init cannot be interrupted, nor end the others, and no thread of Python runs meanwhile: so faulthandler shows
+    where this rank waits after the timeout and ends it, and each of the others ends itself."""
+    where = sys.__stderr__
+    if where is None:                                        # a program without standard error
+        return _load()
+    faulthandler.dump_traceback_later(timeout, exit=True, file=where)
+    try:
+        return _load()
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _load():

@@ -116,6 +116,7 @@ _COLLECTIVES = {name: f"mindlite.mint.distributed:{name}" for name in (
     "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group", "recv", "reduce", "reduce_scatter",
     "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "send", "P2POp", "gather_object", "gather_into_tensor",
     "recv_object_list", "scatter_object_list", "scatter_tensor", "send_object_list")}
+_COLLECTIVES["all_to_all_v_c"] = "mindlite.communication.comm_func:all_to_all_v_c"
 _CONTEXT = {"set_context": "mindlite.functional.context:set_mindspore_context"}
 _GENERATOR = {name: f"mindlite.ops.generator:{name}" for name in (
     "Generator", "default_generator", "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -158,7 +159,7 @@ _REASONS = {
 _REASONS["an operator of Ascend alone"] = tuple("""
     AlltoAllV AlltoAllVC ApplyRotaryPosEmb BatchISendIRecv DumpGradient GroupTopk NPUAllocFloatStatus
     NPUClearFloatStatus NPUGetFloatStatus NeighborExchangeV2 PagedAttention PagedAttentionMask RNNTLoss ReshapeAndCache TensorDump
-    add_layer_norm add_rms_norm all_gather_matmul all_to_all_v_c fused_infer_attention_score
+    add_layer_norm add_rms_norm all_gather_matmul fused_infer_attention_score
     incre_flash_attention lightning_indexer matmul_reduce_scatter moe_distribute_combine moe_distribute_dispatch
     moe_init_routing_v2 moe_token_permute moe_token_unpermute multi_scale_deformable_attn_function nsa_compress
     nsa_compress_attention nsa_select_attention prompt_flash_attention ring_attention_update rotary_position_embedding rotated_iou
@@ -166,7 +167,7 @@ _REASONS["an operator of Ascend alone"] = tuple("""
 _REASONS["a class for Ascend or GPUs alone"] = tuple("""
     AutoBoost BoostTrainOneStepWithLossScaleCell Conv2dThor ConvertModelUtils ConvertNetUtils DenseThor DynamicProfilerMonitor
     EmbeddingLookupThor EmbeddingThor GetNextSingleOp GroupLossScaleManager MultiFieldEmbeddingLookup TCPStore
-    connect_network_with_dataset get_comm_name""".split())
+    connect_network_with_dataset""".split())
 _REASONS["it registers kernels of MindSpore's C++"] = tuple("""
     AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomOpBuilder DtypeToEnum TBERegOp get_vm_impl_fn kernel ms_kernel
     op_info_register prim_arg_register tensor_operator_registry _ms_pyfunc""".split())

@@ -228,6 +228,22 @@ def test_a_rank_that_fails_ends_all_with_a_status_and_a_message(program, how, ra
     assert_all_are_gone(tmp_path, ranks)
 
 
+def test_a_rank_that_ends_before_init_ends_all(tmp_path):
+    """By an error in its imports for one. The others wait in MPI_Init, for the timeout."""
+    launch.needs_mpi()
+    path = tmp_path / "early.py"
+    path.write_text("""
+import os
+import mindlite as ms
+if "1" in (os.environ.get("PMI_RANK"), os.environ.get("OMPI_COMM_WORLD_RANK")):
+    raise ImportError("the reason")
+ms.communication.init(timeout=2)
+""")
+    status, _, err = launch.mpirun(2, path, limit=60)
+    assert status != 0 and "ImportError: the reason" in err
+    assert re.search(r"early.py\", line 6 in <module>", err)             # where the other one waits
+
+
 def assert_all_are_gone(folder, ranks):
     """Behind the timeout and a second from when the last rank has written its process and the time into a file of the folder."""
     rows = [path.read_text().split() for path in map(folder.joinpath, map(str, range(ranks))) if path.exists()]   # of who began
