@@ -204,7 +204,7 @@ def test_a_busy_machine_does_not_make_computing_dear(monkeypatch):
     monkeypatch.setattr(links.time, "thread_time", lambda: next(spent))
     monkeypatch.setattr(links.time, "perf_counter", lambda: 1 / 0)
     flop, point = links.computed()
-    assert flop == links.in_steps(5e-6 / (2 * 256 ** 3), "flop") and point == links.in_steps(5e-6 / (1 << 20), "point")
+    assert flop == links.in_steps(5e-6 / (2 * links.WIDTH ** 3), "flop") and point == links.in_steps(5e-6 / (1 << 20), "point")
     monkeypatch.setattr(links.time, "thread_time", lambda jump=itertools.count(0, 1000): next(jump))
     assert links.computed() == tuple(links.USUAL[name] * 4.0 ** links.STEPS for name in ("flop", "point"))
 
