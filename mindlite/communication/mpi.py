@@ -463,7 +463,7 @@ class _Failure(Exception):
 
 
 def _joined(timeout):
-    """The module of mpi4py, once all ranks have called MPI_Init. A rank that has ended before, by an error in its imports for one,
+    """The module of mpi4py, once all ranks have called MPI_Init. A rank that has ended before, by an error in its imports,
     never comes. MPI_Init cannot be interrupted, nor end the others, and no thread of Python runs meanwhile: so faulthandler shows
     where this rank waits after the timeout and ends it, and each of the others ends itself."""
     where = sys.__stderr__

@@ -105,7 +105,7 @@ def test_a_product_is_priced_that_one_thread_makes(monkeypatch):
     monkeypatch.setattr(links, "least_time", lambda job: made.append(job()) or real(job))
     links.computed()
     product, _ = made[:2]
-    assert product.ndim == 2 and product.size * product[0, 0] <= 1 << 18          # of ones: each element counts what it is made of
+    assert product.ndim == 2 and product.size * product[0, 0] <= 1 << 18          # of ones
 
 
 @pytest.mark.parametrize("times", [SHARED_TIMES, MESSAGE_TIMES], ids=["memory", "messages"])
