@@ -14,7 +14,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
-from .basic import move_batch_axis, sum_to
+from .basic import cast, move_batch_axis, sum_to
 from .creation import zeros_like
 from .define import as_operand, dtype_of, elementwise, is_array, same_shape_tangent, to_float
 from .elementary import atan2, cos, sin
@@ -50,6 +50,8 @@ def _parts_prepare(args, attrs):
     dtypes = {dtype_of(x) for x in args if is_array(x)}
     if len(dtypes) > 1 or any(dtype.kind != "f" for dtype in dtypes):
         raise DTypeError("complex: the parts are floats of one dtype", note=", ".join(sorted(d.name for d in dtypes)))
+    if any(dtype.is_small for dtype in dtypes):
+        args = tuple(cast(x, dtype=dt.float32) if is_array(x) else x for x in args)
     return to_float(args, attrs)
 
 
@@ -64,7 +66,10 @@ def _joined(x, y):
 @elementwise(scalar=None, array=_joined, accepts="f", out_dtype=_whole_dtype, kernel=False,
              prepare=_parts_prepare, name="complex", sbp_linear=[{0, 1}])
 def make_complex(input: TensorLike, other: TensorLike):
-    """input + i other, of two float32 or float64, or one and a number. raises : DTypeError for integers and two dtypes"""
+    """input + i other, of two floats of one dtype, or one and a number; halves count as float32.
+
+    raises : DTypeError for integers and two dtypes
+    """
 
 
 @primitive(traits={"view"})

@@ -32,6 +32,8 @@ CALLS = {
     "scatter": (lambda x, i: mint.scatter(x, 0, i, x * 2), [ONE, np.int64(0)], 2),
     "scatter_add": (lambda x, i: mint.scatter_add(x, 0, i, x * 2), [ONE, np.int64(0)], 3),
     "complex": (ops.complex, [np.array([1, INF]), np.array([INF, 2.0])], [complex(1, INF), complex(INF, 2)]),
+    "complex of halves": (ms.grad(lambda x: ops.real(ops.complex(x, x) ** 2).sum() + ops.imag(ops.complex(x, 2 * x)).sum()),
+                          [np.array([1, 2], np.float16)], [2, 2]),
     "isclose": (ops.isclose, [np.array([1j, INF, 2j]), np.array([1j + 1e-9, INF, 2])], [True, True, False]),
     "float_power": (lambda x: mint.float_power(x, 2), [np.array([1j], np.complex64)], [-1 + 0j]),
     "bincount": (ops.bincount, [np.array([1, 1, 1]), np.array([100, 100, 100], np.int8)], [0, 300]),
