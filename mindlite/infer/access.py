@@ -526,7 +526,8 @@ def _contains(ev: Evaluating, a: Value, b: Value) -> Value:
                 result = same if result is False else number(ev, "|", result, same)
         return result
     if is_tensor(b):
-        return ev.trace(lambda x, y: (PRIMITIVES["equal"](x, y)).any(), (b, a), {})
+        found = ev.trace(methods.METHODS["__contains__"], (b, a), {})
+        return ev.trace(PRIMITIVES["tensor_to_scalar"], (found,), {}) if is_tensor(found) else found
     contains = method_of_class(ev, b, "__contains__")
     if contains is not None:
         return ev.call(contains, (b, a), {})

@@ -164,6 +164,7 @@ def _tensor_only(name, operator):
 
 _tensor_only("__eq__", logic.equal)
 _tensor_only("__ne__", logic.not_equal)
+method("__contains__", lambda self, value: isinstance(value, COMPARABLE) and reduction.any(logic.equal(self, value)))
 OPERATORS.update(__eq__=(logic.equal, False), __ne__=(logic.not_equal, False), __neg__=(arithmetic.neg, False),
                  __abs__=(arithmetic.abs, False))
 

@@ -102,3 +102,19 @@ def test_what_answers_for_a_number_is_called_by_its_name():
         return x.__index__() + 1, y.__float__(), (x > 3).__bool__(), int(x).__index__()
     x, y = Tensor(7), Tensor(2.5)
     assert ms.jit(f, fullgraph=True)(x, y) == (8, 2.5, True, 7)
+
+
+def within(x, y):
+    return (3.0 in x, 9 in x, x in x, x[1] in x, y in x, y not in x, True in x, None in x, "a" in x, [1.0] in x, float("nan") in x,
+            1 in x[:0], 3 in x[1, 0])
+
+
+def test_a_number_is_in_a_tensor_where_an_element_equals_it():
+    x, y = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3)), Tensor([3.0, 0.0, 0.0])
+    wanted = (True, False, True, True, True, False, True, False, False, False, False, False, True)
+    for run in (within, ms.jit(within, fullgraph=True)):
+        found = run(x, y)
+        assert found == wanted and {type(each) for each in found} == {bool}
+    for run in (lambda x: Tensor([1.0, 2.0]) in x, ms.jit(lambda x: Tensor([1.0, 2.0]) in x, fullgraph=True)):
+        with pytest.raises(ValueError, match="equal: the shapes do not broadcast"):
+            run(x)
