@@ -184,11 +184,11 @@ def async_ckpt_thread_status() -> bool:
 def tensors_of(save_obj: Any) -> list[tuple[str, Any]]:
     """[(name, Tensor)] of what `save_checkpoint` takes. raises : ArgumentError"""
     if hasattr(save_obj, "parameters_and_names"):
-        return [(parameter.name, parameter) for _, parameter in save_obj.parameters_and_names()]
+        return _each_named_once([parameter for _, parameter in save_obj.parameters_and_names()])
     if isinstance(save_obj, dict):
         return list(save_obj.items())
     if isinstance(save_obj, list) and all(isinstance(p, Parameter) for p in save_obj):
-        return [(parameter.name, parameter) for parameter in save_obj]
+        return _each_named_once(save_obj)
     if isinstance(save_obj, list) and all(isinstance(d, dict) and {"name", "data"} <= d.keys() for d in save_obj):
         for given in save_obj:
             if not isinstance(given["data"], (Tensor, np.ndarray, str)):
@@ -197,6 +197,16 @@ def tensors_of(save_obj: Any) -> list[tuple[str, Any]]:
         return [(d["name"], d["data"]) for d in save_obj]
     raise ArgumentError("save_checkpoint: takes a Cell, a dict of Tensors, or a list of Parameters or {'name': .., 'data': ..}, "
                         f"not {type(save_obj).__name__}")
+
+
+def _each_named_once(parameters: list[Parameter]) -> list[tuple[str, Any]]:
+    """[(name, Parameter)]. raises : ArgumentError for one name of two, of which a file would hold the last alone"""
+    found: dict[str, Parameter] = {}
+    for parameter in parameters:
+        if found.setdefault(parameter.name, parameter) is not parameter:
+            raise ArgumentError(f"two parameters are named {parameter.name!r}: a checkpoint would hold one of them",
+                                hint="give them names, or assign the Cells that hold them to attributes")
+    return list(found.items())
 
 
 def _format(what: str, name: str) -> tuple[Callable, Callable]:

@@ -251,3 +251,17 @@ def test_what_is_no_tensor_by_name_is_refused_before_a_file_is_written(tmp_path,
     with pytest.raises(TypeError, match="save_checkpoint"):
         ms.save_checkpoint(given, str(tmp_path / "a.ckpt"))
     assert not list(tmp_path.iterdir())
+
+
+def test_two_parameters_of_one_name_are_refused_for_one_would_be_lost(tmp_path):
+    class Twice(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = ms.Parameter(Tensor([1.0]), name="x"), ms.Parameter(Tensor([2.0]), name="x")
+    net = Twice()
+    for given in (net, [net.a, net.b]):
+        with pytest.raises(TypeError, match="two parameters are named 'x': a checkpoint would hold one of them"):
+            ms.save_checkpoint(given, str(tmp_path / "net"))
+    assert not list(tmp_path.iterdir())
+    ms.save_checkpoint([net.a, net.a], str(tmp_path / "net"))
+    assert ms.load_checkpoint(str(tmp_path / "net.ckpt"))["x"].asnumpy().tolist() == [1.0]
