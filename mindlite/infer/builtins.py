@@ -4,6 +4,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
+import math
 import operator
 import types
 from typing import Any
@@ -15,12 +16,12 @@ from ..common.tensor import Parameter, Tensor
 from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import PRIMITIVES, interpreting
-from ..ops import stack
+from ..ops import stack, where
 from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.methods import METHODS
 from ..ops.scalar import scalar_binary, scalar_cast, scalar_unary, tensor_to_scalar
 from ..ops.state import stop_gradient
-from .access import attribute, binary_value, compare_values, is_tensor, iterate, length, negate, special
+from .access import attribute, binary_value, compare_values, is_scalar_node, is_tensor, iterate, length, negate, special
 from .branches import truth
 from .containers import pairs_of
 from .evaluating import Evaluating
@@ -178,7 +179,7 @@ def _any_all(word: str, stop: bool) -> Callable[..., Value]:
                 result = known if not isinstance(result, AnfNode) else ev.trace(PRIMITIVES[word], (result, known), {})
             elif known is stop:
                 return stop
-        return result
+        return item_of_tensor(ev, result) if is_tensor(result) else result
     return handler
 
 
@@ -216,31 +217,73 @@ class _Ordered:
         raise Refusal("sorted() by values that are known at run time only", hint="ops.sort sorts a Tensor")
 
 
-def _extreme(word: str, op: str, of_dims: Callable[..., Any], tensor_method: str) -> Callable[..., Value]:
-    def handler(ev, *values, key=None, **kwargs):
+def _extreme(word: str, beyond: str, of_dims: Callable[..., Any], by_keys: Callable[..., Any]) -> Callable[..., Value]:
+    python: Any = {"max": max, "min": min}[word]
+
+    def handler(ev, *given, key=None, **kwargs):
+        if kwargs.keys() - ("default",) or kwargs and len(given) > 1:
+            by_python(ev, python, 1, 2, **kwargs)                # Python says what is wrong
+        values = given
         if len(values) == 1:
-            if isinstance(values[0], (AnfNode, Tensor)):
-                return ev.trace(lambda x: getattr(x, tensor_method)(), (values[0],), {})
+            if key is None and is_tensor(values[0]) and len(values[0].shape) == 1 and values[0].shape[0] != 0:
+                return ev.trace(lambda x: _extreme_of_elements(word, x), values, {})
             values = tuple(iterate(ev, values[0]))
-        if not has_nodes(tuple(values), ev.store) and not any(isinstance(v, Tensor) for v in values):
-            python = {"max": max, "min": min}[word]
+        if not has_nodes(values, ev.store) and not any(isinstance(v, Tensor) for v in values):
             if not values:
                 return by_python(ev, python, (), **kwargs)
             keys = [x if key is None else ev.call(key, (x,), {}) for x in values]
             if any(is_object_of_python(k) for k in keys):
                 return values[functools.reduce(lambda a, b: b if _is_beyond(ev, word, keys[b], keys[a]) else a, range(len(keys)))]
-            return values[by_python(ev, python, range(len(keys)), key=keys.__getitem__)]
+            if not has_nodes(tuple(keys), ev.store) and not any(isinstance(k, Tensor) for k in keys):
+                return values[by_python(ev, python, range(len(keys)), key=keys.__getitem__)]
+            return ev.call_function(by_keys, (values, tuple(keys)), {})
+        if key is not None:
+            return ev.call_function(by_keys, (values, tuple([ev.call(key, (x,), {}) for x in values])), {})
         best = values[0]
         for x in values[1:]:
-            if is_tensor(best) or is_tensor(x):
-                best = ev.trace(PRIMITIVES[op], (best, x), {})
-            elif isinstance(best, (int, Dim)) and isinstance(x, (int, Dim)):
+            if isinstance(best, (int, Dim)) and isinstance(x, (int, Dim)):
                 best = of_dims(best, x)
-            else:
+            elif all(isinstance(a, (bool, int, float, Dim)) or is_scalar_node(a) for a in (best, x)):
                 with interpreting(ev.tracer):
                     best = scalar_binary(best, x, op=word)
+            elif _are_numbers(best, x):
+                best = ev.trace(lambda a, b: where(getattr(a, beyond)(b), a, b), (x, best) if is_tensor(x) else (
+                    ev.tracer.lift(as_operand(x, best.dtype)), best), {})
+            else:
+                best = ev.call_function(by_keys, ((best, x), (best, x)), {})
         return best
     return handler
+
+
+def _are_numbers(a: Value, b: Value) -> bool:
+    """Two tensors without axes of one dtype, or one and a number that its dtype holds."""
+    tensors = [x for x in (a, b) if is_tensor(x)]
+    return all(x.shape == () and x.dtype is tensors[0].dtype if is_tensor(x) else type(x) in (bool, int, float)
+               and (type(x) is not float or tensors[0].dtype.is_float) for x in (a, b))
+
+
+def _extreme_of_elements(word: str, x: AnfNode) -> AnfNode:
+    """max() or min() of a tensor's elements, one after the other as Python compares them: NaN counts where it is the first."""
+    if not x.dtype.is_float:
+        return x[METHODS["arg" + word](x)]
+    others = where(x.isnan(), -math.inf if word == "max" else math.inf, x)
+    return where(x[0].isnan(), x[0], x[METHODS["arg" + word](others)])
+
+
+def _largest(values: Sequence[Value], keys: Sequence[Value]) -> Value:
+    best, its_key = values[0], keys[0]
+    for value, key in zip(values[1:], keys[1:]):
+        if key > its_key:
+            best, its_key = value, key
+    return best
+
+
+def _smallest(values: Sequence[Value], keys: Sequence[Value]) -> Value:
+    best, its_key = values[0], keys[0]
+    for value, key in zip(values[1:], keys[1:]):
+        if key < its_key:
+            best, its_key = value, key
+    return best
 
 
 def _is_beyond(ev: Evaluating, word: str, a: Value, b: Value) -> bool:
@@ -251,7 +294,7 @@ def _is_beyond(ev: Evaluating, word: str, a: Value, b: Value) -> bool:
     return known
 
 
-BUILTINS[max], BUILTINS[min] = _extreme("max", "maximum", dim_max, "max"), _extreme("min", "minimum", dim_min, "min")
+BUILTINS.update({max: _extreme("max", "__gt__", dim_max, _largest), min: _extreme("min", "__lt__", dim_min, _smallest)})
 
 
 BUILTINS.update({

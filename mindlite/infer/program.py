@@ -90,6 +90,8 @@ def judged(ev: Evaluating, error: Exception, values: Value) -> BaseException:
     """Raises, or the refusal, for what Python has raised for these values."""
     if is_deep(error):
         return error                                         # of inference as a whole: see specialise
+    if isinstance(error, UnknownValueError):
+        return Refusal(str(error), location=ev.tracer.origin.location)
     if not ev.concrete and stands_in(ev, values):
         return Refusal(f"{type(error).__name__}: {error}", location=ev.tracer.origin.location)
     return raises(ev, error)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.annotations import Function
-from ..common.dim import Dim
+from ..common.dim import Dim, UnknownValueError
 from ..common.errors import ArgumentError, MindliteError
 from ..common.location import NOWHERE, Origin
 from ..common.tensor import Tensor
@@ -71,6 +71,8 @@ def constant(value: Any) -> ValueNode:
         return ValueNode(value, AbstractScalar(type(value), value if type(value) is int else None))
     if isinstance(value, Dim):
         return ValueNode(value, AbstractScalar(int, value))
+    if isinstance(value, AnfNode):
+        raise UnknownValueError("a value that is known at run time only stands where a constant is wanted")
     raise ArgumentError(f"an operator cannot take {type(value).__name__}", note=repr(value)[:80])
 
 

@@ -105,8 +105,8 @@ def test_what_answers_for_a_number_is_called_by_its_name():
 
 
 def within(x, y):
-    return (3.0 in x, 9 in x, x in x, x[1] in x, y in x, y not in x, True in x, None in x, "a" in x, [1.0] in x, float("nan") in x,
-            1 in x[:0], 3 in x[1, 0])
+    return (3.0 in x, 9 in x, x in x, x[1] in x, y in x, y not in x, True in x, None in x, "a" in x, [1.0] in x,
+            float("nan") in x, 1 in x[:0], 3 in x[1, 0])
 
 
 def test_a_number_is_in_a_tensor_where_an_element_equals_it():
@@ -118,3 +118,38 @@ def test_a_number_is_in_a_tensor_where_an_element_equals_it():
     for run in (lambda x: Tensor([1.0, 2.0]) in x, ms.jit(lambda x: Tensor([1.0, 2.0]) in x, fullgraph=True)):
         with pytest.raises(ValueError, match="equal: the shapes do not broadcast"):
             run(x)
+
+
+NAN = float("nan")
+ORDER = {
+    "a key": lambda x: max(x[0], key=lambda v: -v), "keys of items": lambda x: max([x.sum(), x.max()], key=lambda v: -v),
+    "keys of numbers": lambda x: min([1, 2, 3], key=lambda v: x[0, v - 1]), "no key": lambda x: max(x[0], key=None),
+    "tensors": lambda x: max([x[0], x[1]], key=lambda v: -v.sum()), "elements": lambda x: (max(x[1]), min(x[0]), min(x[0] > 1)),
+    "NaN first": lambda x: (max(x[0] * NAN), min(Tensor([NAN, 1.0]) + x[0, 0])),
+    "NaN later": lambda x: (max(Tensor([1.0, NAN, 3.0]) + x[0, 0]), min(Tensor([1.0, NAN]) + x[0, 0])),
+    "numbers of the run": lambda x: (max(int(x.sum()), 4), max(float(x.sum()), 4.5, NAN), max(NAN, float(x.sum()))),
+    "a number": lambda x: (max(x.sum(), 3), min(x.max(), 99.5)), "rows": lambda x: max(x), "vectors": lambda x: max(x[0], x[1]),
+    "default": lambda x: (max([], default=x.sum()), min([x], default=1)), "one row": lambda x: min(x[:1]),
+    "none": lambda x: max(x[0][:0]),
+    "two defaults": lambda x: max(1, x.sum(), default=2), "another name": lambda x: max(x[0], foo=1),
+    "gradient where two are equal": lambda x: ms.grad(lambda x: max(x.reshape(-1) * 0) + min(x[0, 0], x[0, 1] * 0))(x),
+    "any and all": lambda x: (any([x.sum() > 3, False]), all([x.sum() > 3, x.max() > 9]), any(x[0]), all(v > 2 for v in x[1]),
+                              any([int(x.sum()) > 30, x.sum() > 99])),
+}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_max_min_any_and_all_are_those_of_python(name):
+    def told(function):
+        try:
+            return repr(function(Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))))
+        except (ValueError, TypeError) as error:
+            return str(error).split("\n")[0]
+    assert told(ms.jit(ORDER[name], fullgraph=True)) == told(ORDER[name])
+
+
+@pytest.mark.parametrize("function", [lambda x: round(float(x.max()), 1), lambda x: [0] * int(x[0, 2]),
+                                      lambda x: [1, 2, 3][int(x[0, 1]):]])
+def test_what_waits_for_a_number_of_the_run_is_refused_in_words_of_the_user(function):
+    with pytest.raises(ms.common.errors.GraphSyntaxError, match="^a value that is known at run time only"):
+        ms.jit(function, fullgraph=True)(Tensor(np.arange(6, dtype=np.float32).reshape(2, 3)))
