@@ -638,7 +638,7 @@ def more_special_methods(x):
     a = Amount(3)
     a += 1
     lowest = sorted([a, Amount(2)])[0]
-    return str(a), x * int(a), 1 if a else 2, lowest.value, max(a, lowest).value, a.colour
+    return x * int(a), str(a), 1 if a else 2, lowest.value, max(a, lowest).value, a.colour
 
 
 @construct("attributes assigned on an object made inside, in a branch")
