@@ -262,7 +262,7 @@ def _are_numbers(a: Value, b: Value) -> bool:
                and (type(x) is not float or tensors[0].dtype.is_float) for x in (a, b))
 
 
-def _extreme_of_elements(word: str, x: AnfNode) -> AnfNode:
+def _extreme_of_elements(word: str, x: Any) -> Any:
     """max() or min() of a tensor's elements, one after the other as Python compares them: NaN counts where it is the first."""
     if not x.dtype.is_float:
         return x[METHODS["arg" + word](x)]
