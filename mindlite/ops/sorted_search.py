@@ -3,24 +3,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..common import dtype as dt
+from ..common.dim import Dim
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor
+from ..mindir.abstract import AbstractTensor
+from ..mindir.primitive import eval_rule, expand_rule, infer_rule, primitive
+from .arithmetic import minimum
 from .axes import as_flag
 from .basic import cast, reduce_sum, reshape
 from .creation import arange, ones, zeros
-from .define import as_operand, cast_to, dtype_of
+from .define import as_operand, cast_to, dtype_of, promote_operands
 from .indexing import gather_axis, scatter_elements_add
-from .logic import equal, less, less_equal, not_equal, where
+from .logic import equal, greater, greater_equal, logical_and, logical_not, not_equal, where
 from .lookup import gather_elements
 from .scan import cumsum
 from .sort import argsort
+from .state import stop_gradient
 from .structure import concat
 
 
 def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Tensor | None = None) -> Tensor:
-    """Where each value would be put into the sorted row: the number of elements that are less than it.
+    """Where each value would be put into the sorted row: the number of elements that are less than it; NaN comes last.
 
     sorted_sequence : [.., n]; one row for all values, or as many rows as values[.., m] has
     right, side     : with right=True or side="right" equal elements count too
@@ -36,11 +43,57 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
     if rows.ndim > 1 and tuple(rows.shape[:-1]) != tuple(values.shape[:-1]):
         raise ShapeError("searchsorted: there are not as many rows as values want",
                          note=f"sorted_sequence: {list(rows.shape)}, values: {list(values.shape)}")
+    rows, values = promote_operands((rows, values), {})[0]
+    found = sorted_positions(rows, values, inclusive=right or side == "right")
+    return cast(found, dtype=dt.int32) if as_flag("searchsorted", "out_int32", out_int32) else found
+
+
+FEW = 16                                                     # elements of a row up to which all are compared
+
+
+@primitive(traits={"composite"})
+def sorted_positions(rows, values, *, inclusive):
+    """How many elements of a sorted row are less than each value, with `inclusive` equal to it too; NaN comes last."""
+
+
+@infer_rule(sorted_positions)
+def _infer_sorted_positions(rows, values, *, inclusive):
+    return AbstractTensor(dt.int64, values.shape)
+
+
+@expand_rule(sorted_positions)
+def _expand_sorted_positions(rows, values, *, inclusive):
+    few = isinstance(rows.shape[-1], int) and rows.shape[-1] <= FEW
+    return (_counted if few else _bisected)(stop_gradient(rows), stop_gradient(values), greater if inclusive else greater_equal)
+
+
+@eval_rule(sorted_positions)
+def _evaluate_sorted_positions(rows, values, *, inclusive):
+    if rows.ndim == 1 and rows.dtype.isbuiltin == 1:
+        return np.searchsorted(rows, values, "right" if inclusive else "left")
+    return _expand_sorted_positions(Tensor.wrap(rows), Tensor.wrap(values), inclusive=inclusive).host_array
+
+
+def _counted(rows, values, beyond):
+    """How many elements of its row are not beyond each value; NaN is beyond all numbers."""
     each = reshape(values, shape=(*values.shape, 1))
     rows = rows if rows.ndim < 2 else reshape(rows, shape=(*rows.shape[:-1], 1, rows.shape[-1]))
-    before = less_equal(rows, each) if right or side == "right" else less(rows, each)
-    wanted = dt.int32 if as_flag("searchsorted", "out_int32", out_int32) else dt.int64
-    return reduce_sum(cast(before, dtype=wanted), axis=-1, keepdims=False)
+    return reduce_sum(cast(logical_not(beyond(rows, each)), dtype=dt.int64), axis=-1, keepdims=False)
+
+
+def _bisected(rows, values, beyond):
+    """The same for long rows: halves of them are left out, from the largest power of two on."""
+    size, begin = rows.shape[-1], 0
+    if rows.ndim > 1:
+        begin = reshape(arange(0, rows.size, size), shape=(*rows.shape[:-1], 1))
+    elif isinstance(size, Dim):
+        rows = concat((rows, zeros((1,), dtype_of(rows))), 0)                        # there may be none
+    flat, position = reshape(rows, shape=(-1,)), zeros(values.shape, dt.int64)
+    for power in reversed(range(size.bit_length() if isinstance(size, int) else 31)):
+        further = position + (1 << power)
+        element = gather_axis(flat, begin + minimum(further, size) - 1, axis=0)
+        position = where(logical_and(further <= size, logical_not(beyond(element, values))), further, position)
+    return position
 
 
 def unique_with_pad(x: Tensor, pad_num: float) -> Any:
