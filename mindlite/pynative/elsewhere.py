@@ -17,6 +17,7 @@ from ..mindir.builder import constant, tensor_type
 from ..mindir.primitive import infer_rule
 from .kernels import Compiled, single_node
 from .operation import Operation
+from .settings import settings_of, tensors_in
 
 MAX_SIGNATURES = 1 << 12
 _operators = Recent()
@@ -57,8 +58,12 @@ def compute_elsewhere(prim, args, attrs):
                 a.move_here(device)
         return compute_elsewhere(prim, args, attrs)
     known = tuple(key)
-    operation, compiled = _operators.get(known) or _operators.put(
-        known, prepared(prim, device_of(prim, args), values, attrs), MAX_SIGNATURES)
+    found = _operators.get(known)
+    if found is None:
+        if attrs and tensors_in(attrs.values()):
+            return compute_elsewhere(prim, args, settings_of(prim, attrs))
+        found = _operators.put(known, prepared(prim, device_of(prim, args), values, attrs), MAX_SIGNATURES)
+    operation, compiled = found
     results = []
     for out in compiled.run(values):
         if isinstance(out, np.ndarray):

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from ..common.errors import ArgumentError, MindliteError, Stage, user_location
+from ..common.errors import MindliteError, Stage, user_location
 from ..common.recent import Recent
 from ..common.storage import DeviceArray, ShardedArray, elsewhere
 from ..common.tensor import HOOKS, Parameter, Tensor, lies_elsewhere
@@ -22,6 +22,7 @@ from .elsewhere import compute_elsewhere, has_parts
 from .kernels import compute_of
 from .native import learn, offer
 from .operation import Operation
+from .settings import settings_of, tensors_in
 from .sharded import compute_sharded
 from .tape import holding, paused, protect
 from .views import link
@@ -100,8 +101,6 @@ class PyNative:
     def bind_elsewhere(self, prim, args, attrs):
         """`bind`, where an operand lies on another device than the CPU."""
         sharded = elsewhere.sharded and has_parts(args)
-        if attrs and tensors_in(attrs.values()):
-            attrs = settings_of(prim, attrs)
         if prim is assign and isinstance(args[0], Tensor):
             self.write_elsewhere(*args)
             written(args[0], self.write_elsewhere)
@@ -165,35 +164,6 @@ def _key_of(prim, args, attrs):
         key += pair
         key.append(type(pair[1]))
     return arrays, tuple(key)
-
-
-def tensors_in(values):
-    """True if a Tensor is among the values of attributes, or in a tuple or list among them."""
-    for value in values:
-        if isinstance(value, Tensor) or isinstance(value, (tuple, list)) and tensors_in(value):
-            return True
-    return False
-
-
-def settings_of(prim, attrs):
-    """The attributes with numbers in place of Tensors of one number: an attribute is no operand, it has no gradient.
-
-    raises : ArgumentError for another Tensor, and for a float of which a gradient that is being made may depend
-    """
-    def number(name, value):
-        if isinstance(value, (tuple, list)):
-            return type(value)([number(name, each) for each in value])
-        if not isinstance(value, Tensor):
-            return value
-        if value.size != 1:
-            text = f"{prim.name}: {name!r} is one number, not a Tensor of shape {value.shape}"
-        elif interpreter.watches(value) and value.dtype.is_float:
-            text = (f"{prim.name}: {name!r} is a setting, which has no gradient, and a gradient with respect to the Tensor given "
-                    f"for it is asked for; give a number, as {name}.item()")
-        else:
-            return value.item()
-        raise ArgumentError(text).at(user_location())
-    return {name: number(name, value) for name, value in attrs.items()}
 
 
 def new_operation(prim, arrays, attrs, key):

@@ -317,3 +317,14 @@ def test_memory_of_the_device_goes_back(far):
     far.wait()
     assert len(far.blocks) <= before + 1
     assert Device("FAR") == FAR
+
+
+@pytest.mark.parametrize("place", ["CPU", FAR])
+def test_a_setting_that_is_a_tensor_is_read_at_each_call(far, place):
+    x, setting = Tensor(X), Tensor(np.float32(0.1))
+    for number in (0.1, 0.2, 0.1000001):                     # the last is printed as the first
+        setting[...] = number
+        made = ops.leaky_relu(x.to(FAR), setting.to(place))
+        assert made.asnumpy().tolist() == ops.leaky_relu(x, float(np.float32(number))).tolist()
+    with pytest.raises(TypeError, match="'alpha' is a setting, which has no gradient"):
+        ms.grad(lambda s: ops.leaky_relu(x.to(FAR), s).sum())(setting.to(place))
