@@ -258,12 +258,14 @@ def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes
     return _with_handle(result, async_op)
 
 
-def all_to_all_v_c(output, input, send_count_matrix, group=WORLD, async_op=False):
+def all_to_all_v_c(output, input, send_count_matrix, group=None, async_op=False):
     """output becomes the parts along axis 0 that the ranks have for this one, one after the other; a handle or None.
 
     send_count_matrix : how many rows rank i of the group sends to rank j, at i * ranks + j
+    group             : its name; None for that of all ranks
     raises            : ShapeError where the counts do not fit
     """
+    group = WORLD if group is None else group
     count, place = len(engine().members(group)), engine().place(group)
     if len(send_count_matrix) != count * count:
         raise ShapeError(f"all_to_all_v_c: {len(send_count_matrix)} counts for {count} ranks", hint=f"{count} * {count} of them")
