@@ -18,6 +18,7 @@ from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import eval_rule, infer_rule, is_interpreting
 from ..ops import assign, collectives, concat, zeros
 from ..ops.collectives import ReduceOp
+from ..ops.composed_collectives import fold_by, gather_to, scatter_from
 
 __all__ = ["CommHandle", "P2POp", "ReduceOp", "all_gather_into_tensor", "all_reduce", "all_to_all_single_with_output_shape",
            "all_to_all_v_c", "all_to_all_with_output_shape", "barrier", "batch_isend_irecv", "broadcast", "gather_into_tensor",
@@ -82,7 +83,7 @@ def _folded(operator, tensor, op, group, async_op, **attrs):
     """_called of one that folds; an avg is there when the call returns."""
     if op == ReduceOp.AVG:
         check_value_type("async_op", async_op, bool, operator.name)
-        return _with_handle(collectives.fold_by(operator, tensor, op, group=group, **attrs), async_op)
+        return _with_handle(fold_by(operator, tensor, op, group=group, **attrs), async_op)
     return _called(operator, tensor, async_op, reduction=op, group=group, **attrs)
 
 
@@ -103,7 +104,7 @@ def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
 
 def reduce(tensor, dst, op=ReduceOp.SUM, group=WORLD):
     """The fold on rank dst of the world, zeros on the others. raises : ValueRangeError if that is not in the group, RankError"""
-    return collectives.fold_by(collectives.reduce_to, tensor, op, root=engine().place_of(dst, group), group=group)
+    return fold_by(collectives.reduce_to, tensor, op, root=engine().place_of(dst, group), group=group)
 
 
 def broadcast(tensor, src=0, group=WORLD):
@@ -117,7 +118,7 @@ def gather_into_tensor(tensor, dst=0, group=WORLD):
     raises : ShapeError where the tensors differ; ValueRangeError, RankError
     """
     root = engine().place_of(dst, group)
-    gathered = collectives.gather_to(tensor, root=root, group=group)
+    gathered = gather_to(tensor, root=root, group=group)
     if engine().place(group) == root:
         return gathered
     return concat([gathered, zeros((tensor.shape[0] * len(engine().members(group)), *tensor.shape[1:]), dtype=tensor.dtype)])
@@ -128,7 +129,7 @@ def scatter_tensor(tensor, src=0, group=WORLD):
 
     raises : ShapeError if the parts are not even; ValueRangeError, RankError
     """
-    return collectives.scatter_from(tensor, root=engine().place_of(src, group), group=group)
+    return scatter_from(tensor, root=engine().place_of(src, group), group=group)
 
 
 def barrier(group=WORLD):

@@ -359,8 +359,11 @@ class _Clusterer:
     def goes_on(self, first, second):
         """True if `second` is elementwise work on results of `first`, all of whose results have one shape and dtype: it stands in
         the loops in which they are written, behind folds that are where they were. Beside results of other shapes, or on what
-        is no result yet, a fold may have to move. What jumps asks whether a sum is computed twice (`build` knows)."""
+        is no result yet, a fold may have to move. What jumps asks whether a sum is computed twice (`build` knows), and so does a
+        fold of what is read under a condition: it goes where another condition is."""
         if second.shape is None or any(m.fn.name in JUMPS for m in second.members):
+            return False
+        if any("reduction" in m.fn.traits for m in first.members) and not all(_reads_all(m) for m in first.members):
             return False
         inside = {id(m) for m in first.members}
         results = {id(m): m.abstract for m in self.results_of(first.members, inside)}
@@ -607,6 +610,12 @@ def _judge(graph, target):
 
 _verdicts: dict = {}                        # a network repeats its layers: equal clusters are judged once
 _of_elements: dict = {}                     # what an element of an elementwise operator costs
+
+
+def _reads_all(node):
+    """True for an operator that reads its operands at every index, as gathers and paddings do not."""
+    return not node.fn.traits.isdisjoint(("elementwise", "creation", "reduction")) or node.fn.name in (
+        "reshape", "broadcast_to", "transpose")
 
 
 def _is_number(node):

@@ -15,7 +15,7 @@ from ..communication import GlobalComm, destroy_group, get_process_group_ranks a
 from ..communication.comm_func import Arrival, CommHandle, P2POp, batch_isend_irecv as _batch, expected, isend as _isend
 from ..communication.objects import from_bytes, to_bytes
 from ..ops import assign, collectives, concat
-from ..ops.collectives import fold_by
+from ..ops.composed_collectives import fold_by, gather_to, scatter_from
 from ..ops.define import is_array
 
 __all__ = ["P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
@@ -196,7 +196,7 @@ def reduce(tensor, dst, op="sum", group=None, async_op=False):
 
 def gather(tensor, gather_list, dst=0, group=None, async_op=False):
     """On the rank dst of the world gather_list[r] becomes the tensor of rank r; the others give None or an empty list."""
-    gathered = collectives.gather_to(tensor.reshape((1, *tensor.shape)), root=get_group_rank(group, dst), group=group)
+    gathered = gather_to(tensor.reshape((1, *tensor.shape)), root=get_group_rank(group, dst), group=group)
     if engine().rank == dst:
         _check_length("gather", gather_list, len(engine().members(group)))
         for place, target in enumerate(gather_list):
@@ -212,7 +212,7 @@ def scatter(tensor, scatter_list, src=0, group=None, async_op=False):
         stacked = concat([x.reshape((1, *x.shape)) for x in scatter_list])
     else:
         stacked = Tensor(np.empty((count, *tensor.shape), tensor.dtype.numpy))
-    _write("scatter", tensor, collectives.scatter_from(stacked, root=root, group=group)[0])
+    _write("scatter", tensor, scatter_from(stacked, root=root, group=group)[0])
     return _handle(async_op)
 
 
@@ -385,7 +385,7 @@ def _received(source, group):
 
 def gather_into_tensor(output_tensor, input_tensor, dst=0, group=None, async_op=False):
     """On the rank dst of the world output_tensor becomes all ranks' input_tensor along axis 0; on the others it stays."""
-    gathered = collectives.gather_to(input_tensor, root=get_group_rank(group, dst), group=group)
+    gathered = gather_to(input_tensor, root=get_group_rank(group, dst), group=group)
     if engine().rank == dst:
         _write("gather_into_tensor", output_tensor, gathered)
     return _handle(async_op)
@@ -393,7 +393,7 @@ def gather_into_tensor(output_tensor, input_tensor, dst=0, group=None, async_op=
 
 def scatter_tensor(output_tensor, input_tensor, src=0, group=None, async_op=False):
     """output_tensor becomes this rank's even part, along axis 0, of the input_tensor of the rank src of the world."""
-    part = collectives.scatter_from(input_tensor, root=get_group_rank(group, src), group=group)
+    part = scatter_from(input_tensor, root=get_group_rank(group, src), group=group)
     _write("scatter_tensor", output_tensor, part)
     return _handle(async_op)
 

@@ -49,7 +49,7 @@ from .singular import svd
 from .special import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, digamma, erfinv, lgamma, polygamma
 from .nn_conv import conv1d, conv2d, conv2d_transpose
 from .conv3d import conv3d, conv3d_transpose
-from .nn_pool import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from .nn_pool import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 from .nn_norm import (batch_norm, batch_norm_train, group_norm, instance_norm, l2_normalize, layer_norm,
                       layer_norm_from_axis, rms_norm)
 from .random import (bernoulli, dropout, dropout1d, dropout2d, dropout3d, gumbel, multinomial, normal, rand, rand_like, randint, randn, randn_like,
@@ -61,7 +61,7 @@ from .nn_loss import (binary_cross_entropy, binary_cross_entropy_with_logits, co
                       pairwise_distance, smooth_l1_loss, soft_margin_loss,
                       softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits,
                       triplet_margin_loss)
-from .adaptive_pool import (adaptive_avg_pool1d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
+from .adaptive_pool import (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
                             adaptive_max_pool3d)
 from .attention import scaled_dot_product_attention
 from .banded import matrix_diag, matrix_diag_part, matrix_set_diag

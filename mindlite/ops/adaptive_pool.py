@@ -14,16 +14,17 @@ from typing import Any
 
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_flag, as_size
-from .basic import reshape
+from .basic import reduce_sum, reshape
 from .creation import arange
-from .define import as_operand
+from .define import as_operand, cast_to
 from .logic import where
 from .lookup import gather
-from .nn_pool import averaging_matrix, check_means
-from .linalg import matmul
+from .moments import reduce_mean
+from .nn_pool import check_means
 from .reduction import max as max_with_index
-from .structure import permute, swapaxes
+from .structure import permute
 
 
 def _wanted(name, x, output_size, axes):
@@ -93,22 +94,50 @@ def adaptive_max_pool3d(input: TensorLike, output_size: Any, return_indices: boo
     return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
 
 
+def _part_means(x, axis, count):
+    """The means of the `count` parts of an axis."""
+    n = x.shape[axis]
+    if isinstance(n, int) and n % count == 0:
+        parts = reshape(x, shape=(*x.shape[:axis], count, n // count, *x.shape[axis + 1:]))
+        return reduce_mean(parts, axis=(axis + 1,), keepdims=False)
+    _, longest, rows = _parts(n, count)
+    last = reshape(((arange(count) + 1) * n + (count - 1)) // count - 1, shape=(-1, 1))
+    sizes = last - reshape(arange(count) * n // count, shape=(-1, 1)) + 1
+    over = (-1,) + (1,) * (x.ndim - axis - 1)
+    inside = reshape(arange(longest), shape=(1, -1)) < sizes
+    spread = where(reshape(inside, shape=(count, longest) + over[1:]), gather(x, rows, axis), 0)
+    return reduce_sum(spread, axis=(axis + 1,), keepdims=False) / cast_to(reshape(sizes, shape=over), x.dtype)
+
+
 def _adaptive_mean(name, input, output_size, axes):
     x = as_operand(input)
     check_means(name, x)
-    for axis, count in zip(range(-axes, 0), _wanted(name, x, output_size, axes)):
+    wanted = _wanted(name, x, output_size, axes)
+    if any(isinstance(n, int) and not n for n in x.shape[-axes:]):
+        raise ShapeError(f"{name}: an axis without elements has no means")
+    if wanted == (1,) * axes:
+        return reduce_mean(x, axis=tuple(range(-axes, 0)), keepdims=True)
+    for axis, count in zip(range(x.ndim - axes, x.ndim), wanted):
         n = x.shape[axis]
         if count is not n and count != n:
-            matrix = averaging_matrix(name, n, count, x.dtype)
-            x = swapaxes(matmul(swapaxes(x, axis, -1), matrix.T), axis, -1)
+            x = _part_means(x, axis, count)
     return x
 
 
+@planned
 def adaptive_avg_pool1d(input: TensorLike, output_size: int) -> Tensor:
     """The mean of each of output_size parts of input[.., L]."""
     return _adaptive_mean("adaptive_avg_pool1d", input, output_size, 1)
 
 
+@planned
+def adaptive_avg_pool2d(input: TensorLike, output_size: Any) -> Tensor:
+    """The plane of input[.., H, W] cut into output_size parts (an int or two, None keeps a size), each replaced by its
+    mean."""
+    return _adaptive_mean("adaptive_avg_pool2d", input, output_size, 2)
+
+
+@planned
 def adaptive_avg_pool3d(input: TensorLike, output_size: Any) -> Tensor:
     """The mean of each part of the volume input[.., D, H, W]; output_size: an int or three, None keeps a size."""
     return _adaptive_mean("adaptive_avg_pool3d", input, output_size, 3)

@@ -20,12 +20,10 @@ from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import (cast as cast_scalar, maximum as max_scalar, minimum as min_scalar, reduce,
                              where as where_scalar)
-from .axes import as_flag, as_known_int, as_size, axes_of
+from .axes import as_flag, as_known_int, axes_of
 from .basic import batched, reshape
 from .define import as_operand
 from .indexing import gather_elements_axis
-from .linalg import batch_matmul
-from .moments import reduce_mean
 from .sbp import sbp_rule
 from .windows import missing, out_size, pad_spatial, padding_of, pair, windows_of
 
@@ -495,41 +493,3 @@ def check_means(name, x):
     """raises : DTypeError for integers and bools, which do not hold means"""
     if x.dtype.kind not in "fc":
         raise DTypeError(f"{name}: does not take {x.dtype.name}", note=f"input: {list(x.shape)}", hint="takes floats")
-
-
-def averaging_matrix(name, n, count, dtype):
-    """[count, n]: row i is the mean over n * i // count .. ceil(n * (i + 1) / count)."""
-    if not isinstance(n, int):
-        raise ArgumentError(f"{name}: an axis of size {n}, known at run time only, does not give {count} parts")
-    if not n:
-        raise ShapeError(f"{name}: an axis without elements has no means")
-    made = np.zeros((count, n), dtype.numpy)
-    for i in range(count):
-        first, last = n * i // count, -(-n * (i + 1) // count)
-        made[i, first:last] = 1 / (last - first)
-    return made
-
-
-@planned
-def adaptive_avg_pool2d(input: TensorLike, output_size: Any) -> Tensor:
-    """The plane of input[.., H, W] cut into output_size parts (an int or two, None keeps a size), each replaced by its
-    mean."""
-    x = as_operand(input)
-    if x.ndim not in (3, 4):
-        raise ShapeError("adaptive_avg_pool2d: a tensor of three or four axes is wanted",
-                         note=f"input: {list(x.shape)}")
-    check_means("adaptive_avg_pool2d", x)
-    wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
-    if len(wanted) != 2:
-        raise ShapeError("adaptive_avg_pool2d: output_size is an int or two of them", note=repr(output_size))
-    wanted = tuple(n if w is None else as_size("adaptive_avg_pool2d", w) for w, n in zip(wanted, x.shape[-2:]))
-    if any(isinstance(n, int) and n < 1 for n in wanted):
-        raise ValueRangeError("adaptive_avg_pool2d: a size of the result is at least 1", note=repr(output_size))
-    shape = tuple(x.shape)
-    if wanted == (1, 1):
-        return reduce_mean(x, axis=(-2, -1), keepdims=True)
-    rows, columns = (None if w is n or w == n else averaging_matrix("adaptive_avg_pool2d", n, w, x.dtype)
-                     for w, n in zip(wanted, shape[-2:]))
-    if columns is not None:
-        x = batch_matmul(x, columns, transpose_b=True)
-    return x if rows is None else batch_matmul(rows, x)

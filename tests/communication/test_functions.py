@@ -7,7 +7,8 @@ from mindlite import Tensor
 from mindlite.common.errors import ArgumentError, DTypeError, RankError, ShapeError, ValueRangeError
 from mindlite.communication import SimWorld, comm_func, create_group, get_group_rank_from_world_rank, get_group_size, get_rank
 from mindlite.ops import operations as P
-from mindlite.ops.collectives import ReduceOp, all_gather, all_reduce, gather_to, reduce_scatter, reduce_to, scatter_from
+from mindlite.ops.collectives import ReduceOp, all_gather, all_reduce, reduce_scatter, reduce_to
+from mindlite.ops.composed_collectives import gather_to, scatter_from
 
 dist = ms.mint.distributed
 N = 3

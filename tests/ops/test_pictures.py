@@ -41,6 +41,29 @@ def test_adaptive_pooling_takes_the_maximum_and_the_mean_of_each_part(sizes):
         same(run(lambda t: mean(t, sizes))(Tensor(x)), pooled(x, sizes, np.mean), 1e-4)
 
 
+@pytest.mark.parametrize("sizes", [(3, 4), (2, 3)], ids=str)
+def test_adaptive_means_of_open_sizes_have_their_gradients_in_one_graph(sizes):
+    made = ms.jit(ms.value_and_grad(lambda t: (ops.adaptive_avg_pool2d(t, sizes) ** 2).sum()), fullgraph=True, dynamic=1)
+    for shape in ((2, 3, 7, 9), (1, 2, 8, 6), (2, 1, 5, 13)):
+        x = rng.standard_normal(shape).astype(np.float32)
+        wanted = np.zeros(shape)
+        for place in itertools.product(*map(range, sizes)):
+            window = (..., *[parts(n, count)[i] for n, count, i in zip(shape[2:], sizes, place)])
+            part = x[window]
+            wanted[window] += 2 * part.mean((-2, -1), keepdims=True) / part[0, 0].size
+        value, gradient = made(Tensor(x))
+        same(value, (pooled(x, sizes, np.mean) ** 2).sum(), 1e-4)
+        same(gradient, wanted, 1e-4)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_nan_and_inf_stay_in_the_parts_that_hold_them(run):
+    x = np.ones((1, 1, 7, 7), np.float32)
+    x[0, 0, 0, 0], x[0, 0, 6, 6] = np.nan, np.inf
+    made = run(lambda t: ops.adaptive_avg_pool2d(t, 3))(Tensor(x)).asnumpy()[0, 0]
+    assert np.isnan(made[0, 0]) and made[2, 2] == np.inf and np.isfinite(made).sum() == 7
+
+
 def test_the_place_of_a_maximum_that_comes_twice_is_the_first():
     values, places = ops.adaptive_max_pool2d(Tensor(np.ones((1, 1, 5, 5), np.float32)), 2, True)
     assert places.asnumpy().tolist() == [[[[0, 2], [10, 12]]]] and (values.asnumpy() == 1).all()

@@ -87,8 +87,8 @@ def test_the_zeta_function_has_gradients_by_both():
 
 
 def test_outside_of_their_domain_they_are_nan_or_infinite():
-    nothing = ops.igamma(Tensor([-1.0, 0.0, 1.0]), Tensor([1.0, 1.0, -1.0]))
-    assert np.isnan(nothing.asnumpy()).all()
+    nothing = ops.igamma(Tensor([-1.0, 1.0]), Tensor([1.0, -1.0]))
+    assert np.isnan(nothing.asnumpy()).all() and ops.igamma(Tensor(0.0), Tensor(1.0)).tolist() == 1.0
     assert ops.igamma(Tensor([2.0, 2.0]), Tensor([0.0, float("inf")])).tolist() == [0.0, 1.0]
     assert ops.zeta(Tensor([1.0, 2.0]), Tensor([3.0, -1.0])).tolist() == [math.inf, math.inf]
 
@@ -128,7 +128,7 @@ def test_kernels_of_special_functions_know_infinities_and_poles():
 
 def test_polygamma_takes_no_steps_from_a_far_pole():
     x = Tensor(np.array([-1e30, -1e6 - 0.25], np.float64))
-    np.testing.assert_allclose(ops.digamma(x).asnumpy(), [-np.inf, math.log(1e6) + math.pi], rtol=1e-6)
+    np.testing.assert_allclose(ops.digamma(x).asnumpy(), [np.nan, math.log(1e6) + math.pi], rtol=1e-6)
     assert ops.polygamma(1, x[:1]).asnumpy() == np.inf and ops.polygamma(2, x[:1]).asnumpy() == -np.inf
     np.testing.assert_allclose(ops.polygamma(1, x[1:]).asnumpy(), 2 * math.pi ** 2, rtol=1e-6)
 

@@ -64,6 +64,13 @@ OTHERS = {
     "tensor_scatter_elements": "tensor_scatter_elements(x, e, y, 1, 'add')", "index_fill": "index_fill(x, 0, i, 0.5)",
     "masked_scatter": "masked_scatter(x, y > 0, z)", "conv1d": "conv1d(b, b[:, :, :2])", "avg_pool1d": "avg_pool1d(b, 2, 2)",
     "interpolate": "interpolate(picture, (8, 8))", "pixel_unshuffle": "pixel_unshuffle(picture, 2)", "getitem": "x[1:3, ::2]",
+    "adaptive_avg_pool1d": "adaptive_avg_pool1d(b, 4)",
+    "adaptive_avg_pool3d": "adaptive_avg_pool3d(b.reshape((1, 6, 6, 6)), (2, 4, 6))",
+    "affine_grid": "affine_grid(b[:2, :2, :3], (2, 1, 4, 5))", "channel_shuffle": "channel_shuffle(picture, 2)",
+    "cross": "cross(x[:, :3], y[:, :3], 1)", "depth_to_space": "depth_to_space(picture, 2)", "iou": "iou(p[:, :4], q[:3, :4])",
+    "grid_sample": "grid_sample(picture, p.reshape((2, 3, 2, 2)), 'bilinear', 'zeros', True)", "trapz": "trapz(x)",
+    "lp_pool1d": "lp_pool1d(b, 2.0, 2)", "lp_pool2d": "lp_pool2d(picture, 2.0, 2)", "quantile": "quantile(x, 0.3, 0)",
+    "nanquantile": "nanquantile(x, 0.5, 1)", "space_to_depth": "space_to_depth(picture, 2)",
     "unfold": "unfold(picture, 2)", "reverse_sequence": "reverse_sequence(x, i, 1, 0)"}
 
 

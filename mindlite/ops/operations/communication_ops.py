@@ -2,8 +2,9 @@
 from ...common.errors import DTypeError, ValueRangeError
 from ...common.ranks import WORLD, engine
 from ..basic import reshape
-from ..collectives import (ReduceOp, all_gather, all_reduce, all_to_all, broadcast_from, fold_by, gather_to, receive,
-                           reduce_scatter, reduce_to, scatter_from, send, synchronise)
+from ..collectives import (ReduceOp, all_gather, all_reduce, all_to_all, broadcast_from, receive, reduce_scatter, reduce_to, send,
+                           synchronise)
+from ..composed_collectives import fold_by, gather_to, scatter_from
 from ..define import is_array
 from ..structure import concat
 from .define import operation
