@@ -256,10 +256,17 @@ def _extreme(word: str, beyond: str, of_dims: Callable[..., Any], by_keys: Calla
 
 
 def _are_numbers(a: Value, b: Value) -> bool:
-    """Two tensors without axes of one dtype, or one and a number that its dtype holds."""
-    tensors = [x for x in (a, b) if is_tensor(x)]
-    return all(x.shape == () and x.dtype is tensors[0].dtype if is_tensor(x) else type(x) in (bool, int, float)
-               and (type(x) is not float or tensors[0].dtype.is_float) for x in (a, b))
+    """Two tensors of one element, one shape and one dtype, or one and a number that its dtype holds."""
+    first = a if is_tensor(a) else b
+    if not is_tensor(first) or any(type(n) is not int or n != 1 for n in first.shape):
+        return False
+    for x in (a, b):
+        if is_tensor(x):
+            if x.dtype is not first.dtype or tuple(x.shape) != tuple(first.shape):
+                return False
+        elif type(x) not in (bool, int, float) or type(x) is float and not first.dtype.is_float:
+            return False
+    return True
 
 
 def _extreme_of_elements(word: str, x: Any) -> Any:

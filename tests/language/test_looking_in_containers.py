@@ -130,7 +130,7 @@ ORDER = {
     "numbers of the run": lambda x: (max(int(x.sum()), 4), max(float(x.sum()), 4.5, NAN), max(NAN, float(x.sum()))),
     "a number": lambda x: (max(x.sum(), 3), min(x.max(), 99.5)), "rows": lambda x: max(x), "vectors": lambda x: max(x[0], x[1]),
     "default": lambda x: (max([], default=x.sum()), min([x], default=1)), "one row": lambda x: min(x[:1]),
-    "none": lambda x: max(x[0][:0]),
+    "none": lambda x: max(x[0][:0]), "tensors of one element": lambda x: (max(x[0, :1], x[0, 1:2]), min(x[1, :1], x[0, :1])),
     "two defaults": lambda x: max(1, x.sum(), default=2), "another name": lambda x: max(x[0], foo=1),
     "gradient where two are equal": lambda x: ms.grad(lambda x: max(x.reshape(-1) * 0) + min(x[0, 0], x[0, 1] * 0))(x),
     "any and all": lambda x: (any([x.sum() > 3, False]), all([x.sum() > 3, x.max() > 9]), any(x[0]), all(v > 2 for v in x[1]),
@@ -149,7 +149,7 @@ def test_max_min_any_and_all_are_those_of_python(name):
 
 
 @pytest.mark.parametrize("function", [lambda x: round(float(x.max()), 1), lambda x: [0] * int(x[0, 2]),
-                                      lambda x: [1, 2, 3][int(x[0, 1]):]])
+                                      lambda x: [1, 2, 3][int(x[0, 1]):], lambda x: max((x[0, 0], 1), (x[0, 1], 2))[1]])
 def test_what_waits_for_a_number_of_the_run_is_refused_in_words_of_the_user(function):
     with pytest.raises(ms.common.errors.GraphSyntaxError, match="^a value that is known at run time only"):
         ms.jit(function, fullgraph=True)(Tensor(np.arange(6, dtype=np.float32).reshape(2, 3)))
