@@ -153,3 +153,8 @@ def test_max_min_any_and_all_are_those_of_python(name):
 def test_what_waits_for_a_number_of_the_run_is_refused_in_words_of_the_user(function):
     with pytest.raises(ms.common.errors.GraphSyntaxError, match="^a value that is known at run time only"):
         ms.jit(function, fullgraph=True)(Tensor(np.arange(6, dtype=np.float32).reshape(2, 3)))
+
+
+def test_a_number_beside_a_tensor_becomes_a_tensor_where_it_is_the_result():
+    made = ms.jit(lambda x: (min(3, x.sum()), max(x.max(), 99.5)), fullgraph=True)(Tensor(np.arange(6, dtype=np.float32)))
+    assert [(type(each), each.tolist()) for each in made] == [(Tensor, 3.0), (Tensor, 99.5)]
