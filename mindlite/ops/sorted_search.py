@@ -19,6 +19,7 @@ from .define import as_operand, cast_to, dtype_of, promote_operands
 from .indexing import gather_axis, scatter_elements_add
 from .logic import equal, greater, greater_equal, logical_and, logical_not, not_equal, where
 from .lookup import gather_elements
+from .sbp import letters, sbp_rule
 from .scan import cumsum
 from .sort import argsort
 from .state import stop_gradient
@@ -40,6 +41,8 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
         raise ValueRangeError(f"searchsorted: side is 'left' or 'right', not {side!r}", note=f"right: {right}")
     if sorter is not None:
         rows = gather_elements(rows, -1, sorter)
+    if not rows.ndim:
+        raise ShapeError("searchsorted: sorted_sequence has at least one axis")
     if rows.ndim > 1 and tuple(rows.shape[:-1]) != tuple(values.shape[:-1]):
         raise ShapeError("searchsorted: there are not as many rows as values want",
                          note=f"sorted_sequence: {list(rows.shape)}, values: {list(values.shape)}")
@@ -72,6 +75,15 @@ def _evaluate_sorted_positions(rows, values, *, inclusive):
     if rows.ndim == 1 and rows.dtype.isbuiltin == 1:
         return np.searchsorted(rows, values, "right" if inclusive else "left")
     return _expand_sorted_positions(Tensor.wrap(rows), Tensor.wrap(values), inclusive=inclusive).host_array
+
+
+def _positions_spec(rows, values, **attrs):
+    values = letters(len(values.shape))
+    lead, row = "" if len(rows.shape) == 1 else values[:-1], letters(1, len(values))
+    return f"{lead}{row},{values}->{values}"                 # what parts of a row count is added up
+
+
+sbp_rule(sorted_positions, _positions_spec)
 
 
 def _counted(rows, values, beyond):
