@@ -7,7 +7,7 @@ import numpy as np
 
 from ..common import dtype as dt
 from ..common.dim import Dim
-from ..common.errors import ShapeError, ValueRangeError
+from ..common.errors import DTypeError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.primitive import eval_rule, expand_rule, infer_rule, primitive
@@ -34,7 +34,7 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = Fals
     right, side     : with right=True or side="right" equal elements count too
     sorter          : int[.., n], an order that sorts the rows, which need not be sorted then
     out             : int64, with out_int32 int32, of the shape of `values`
-    raises          : ShapeError for rows that do not fit, ValueRangeError for another side
+    raises          : ShapeError for rows that do not fit, ValueRangeError for another side, DTypeError for complex numbers
     """
     rows, values, right = as_operand(sorted_sequence), as_operand(values), as_flag("searchsorted", "right", right)
     if side not in (None, "left", "right") or right and side == "left":
@@ -61,6 +61,8 @@ def sorted_positions(rows, values, *, inclusive):
 
 @infer_rule(sorted_positions)
 def _infer_sorted_positions(rows, values, *, inclusive):
+    if rows.dtype.kind == "c":
+        raise DTypeError("searchsorted: complex numbers have no order")
     return AbstractTensor(dt.int64, values.shape)
 
 

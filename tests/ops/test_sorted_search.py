@@ -45,3 +45,10 @@ def test_no_gradient_comes_through_and_operands_of_two_dtypes_are_promoted():
     assert [g.tolist() for g in gradients] == [[0.0] * 20, [4.0, 7.0]]
     assert ops.searchsorted(Tensor(np.arange(20)), 3.5).tolist() == 4
     assert ops.bucketize(Tensor([0.5, 30.0]), list(range(20))).tolist() == [1, 20]
+
+
+@pytest.mark.parametrize("way", ["eager", "graph"])
+def test_what_has_no_order_or_no_axis_is_refused(way):
+    for row, text in ((np.array([1j]), "complex numbers have no order"), (np.array(1.0), "has at least one axis")):
+        with pytest.raises((TypeError, ValueError), match=f"searchsorted: .*{text}"):
+            WAYS[way](ops.searchsorted)(Tensor(row), Tensor([1.0]))
