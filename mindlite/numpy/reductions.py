@@ -277,6 +277,11 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     return ops.reshape(made, ()) if has_size_one("cov", made, 0) else made
 
 
+def _bounded(x):
+    """-1 to 1; NaN stays."""
+    return FUNCTIONS["minimum"](FUNCTIONS["maximum"](x, -1.0), 1.0)
+
+
 def corrcoef(x, y=None, rowvar=True, dtype=None):
     """Covariances divided by the standard deviations, at most 1 in size."""
     c = cov(x, y, rowvar, dtype=dtype)
@@ -284,8 +289,7 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
         return c / c
     deviations = ops.sqrt(ops.real(ops.diagonal(c)))
     c = c / deviations[:, None] / deviations[None, :]
-    bounded = lambda part: FUNCTIONS["minimum"](FUNCTIONS["maximum"](part, -1.0), 1.0)   # noqa: E731
-    return ops.complex(bounded(ops.real(c)), bounded(ops.imag(c))) if c.dtype.kind == "c" else bounded(c)
+    return ops.complex(_bounded(ops.real(c)), _bounded(ops.imag(c))) if c.dtype.kind == "c" else _bounded(c)
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):

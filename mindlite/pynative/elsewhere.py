@@ -17,7 +17,7 @@ from ..mindir.builder import constant, tensor_type
 from ..mindir.primitive import infer_rule
 from .kernels import Compiled, single_node
 from .operation import Operation
-from .settings import settings_of, tensors_in
+from .settings import settings_of, hold_tensors
 
 MAX_SIGNATURES = 1 << 12
 _operators = Recent()
@@ -60,7 +60,7 @@ def compute_elsewhere(prim, args, attrs):
     known = tuple(key)
     found = _operators.get(known)
     if found is None:
-        if attrs and tensors_in(attrs.values()):
+        if attrs and hold_tensors(attrs.values()):
             return compute_elsewhere(prim, args, settings_of(prim, attrs))
         found = _operators.put(known, prepared(prim, device_of(prim, args), values, attrs), MAX_SIGNATURES)
     operation, compiled = found

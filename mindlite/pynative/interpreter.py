@@ -22,7 +22,7 @@ from .elsewhere import compute_elsewhere, has_parts
 from .kernels import compute_of
 from .native import learn, offer
 from .operation import Operation
-from .settings import settings_of, tensors_in
+from .settings import settings_of, hold_tensors
 from .sharded import compute_sharded
 from .tape import holding, paused, protect
 from .views import link
@@ -72,7 +72,7 @@ class PyNative:
         except TypeError:                                   # attributes that have no hash
             operation, key = None, None
         if operation is None:
-            if attrs and tensors_in(attrs.values()):
+            if attrs and hold_tensors(attrs.values()):
                 return self.perform(prim, args, settings_of(prim, attrs))[0], None
             operation = new_operation(prim, arrays, attrs, key)
         if not operation.offered:

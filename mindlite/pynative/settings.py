@@ -7,10 +7,10 @@ from ..common.tensor import Tensor
 from ..common.threads import here
 
 
-def tensors_in(values):
+def hold_tensors(values):
     """True if a Tensor is among the values of attributes, or in a tuple or list among them."""
     for value in values:
-        if isinstance(value, Tensor) or isinstance(value, (tuple, list)) and tensors_in(value):
+        if isinstance(value, Tensor) or isinstance(value, (tuple, list)) and hold_tensors(value):
             return True
     return False
 
@@ -21,7 +21,7 @@ def settings_of(prim, attrs):
     raises : ArgumentError for another Tensor, and for a float of which a gradient that is being made may depend
     """
     def number(name, value):
-        if isinstance(value, (tuple, list)) and tensors_in(value):
+        if isinstance(value, (tuple, list)) and hold_tensors(value):
             return tuple([number(name, each) for each in value])
         if not isinstance(value, Tensor):
             return value

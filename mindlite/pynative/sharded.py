@@ -30,7 +30,7 @@ from ..parallel.partition import fits
 from .kernels import single_node
 from .local_program import LocalProgram, placements_of, program_key
 from .operation import Operation
-from .settings import settings_of, tensors_in
+from .settings import settings_of, hold_tensors
 from .tape import paused, protect
 
 MAX_PROGRAMS = 1 << 12
@@ -57,7 +57,7 @@ def _prepared(prim, values, attrs):
         (type(v), v.dtype, v.shape) if isinstance(v, (np.ndarray, ShardedArray)) else (type(v), repr(v)) for v in values],
         *[(name, type(value), repr(value)) for name, value in attrs.items()])
     found = _operators.get(key)
-    if found is None and attrs and tensors_in(attrs.values()):
+    if found is None and attrs and hold_tensors(attrs.values()):
         return _prepared(prim, values, settings_of(prim, attrs))
     if found is None:
         try:
