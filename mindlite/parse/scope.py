@@ -191,6 +191,11 @@ class Names(gast.NodeVisitor):
     def _close(self) -> None:
         self._scope = self._scope.parent
 
+    def visit_Nonlocal(self, node: gast.AST) -> None:
+        """A use, though nothing else may be done with the names: Python wants a variable of each around it."""
+        for name in node.names:
+            self._use(name, "load")
+
     def _in_loop(self, node: gast.AST, *parts: Any) -> None:
         outside, self._loops = self._loops, (*self._loops, node)
         for part in parts:

@@ -9,6 +9,7 @@ import functools
 import heapq
 import itertools
 import operator
+import os
 import random
 import tempfile
 
@@ -79,6 +80,16 @@ def closure_with_cell(x):
         return total
     list(itertools.starmap(add, [(x,), (x * 3,)]))
     return total * 2
+
+
+@sharing("a nonlocal that a function in a statement left to Python only declares", (T(1, 2),), (T(3, 4),))
+def closure_that_is_declared(x):
+    with open(os.devnull) as file:
+        def name():
+            nonlocal x                                       # noqa: F824
+            return len(file.name) - len(os.devnull) + 2
+        n = name()
+    return x * n
 
 
 @sharing("an object that is copied by a library", (T(1, 2),), (T(3, 4),))
