@@ -31,7 +31,7 @@ class Mindlite:
         from mindlite import mint, nn, ops
         self.framework, self.nn, self.F, self.tensor = mindlite, nn, ops, mindlite.Tensor
         self.linear, self.conv, self.gru = nn.Dense, mint.nn.Conv2d, nn.GRUCell
-        self.cross_entropy = ops.cross_entropy
+        self.cross_entropy, self.lp_pool2d = ops.cross_entropy, ops.lp_pool2d
 
     def encoder(self):
         """Two layers of 256, without dropout."""
@@ -53,6 +53,11 @@ class Mindlite:
             return loss
         return run
 
+    def of_arguments(self, function, args):
+        """A step: the gradients of all arguments."""
+        step = self.framework.grad(function, tuple(range(len(args))))
+        return lambda: step(*args)
+
     @staticmethod
     def compiled():
         """(Flows that were compiled, Flows from the disk) up to now."""
@@ -68,7 +73,7 @@ class Torch:
         torch.set_num_threads(1)
         self.framework, self.nn, self.F, self.tensor = torch, torch.nn, torch, torch.from_numpy
         self.linear, self.conv, self.gru = torch.nn.Linear, torch.nn.Conv2d, torch.nn.GRUCell
-        self.cross_entropy = torch.nn.functional.cross_entropy
+        self.cross_entropy, self.lp_pool2d = torch.nn.functional.cross_entropy, torch.nn.functional.lp_pool2d
 
     def encoder(self):
         """Two layers of 256, without dropout."""
@@ -95,6 +100,12 @@ class Torch:
             optimiser.step()
             return loss
         return run
+
+    def of_arguments(self, function, args):
+        """A step: the gradients of all arguments."""
+        for x in args:
+            x.requires_grad_()
+        return lambda: self.framework.autograd.grad(function(*args), args)
 
     @staticmethod
     def compiled():
@@ -200,8 +211,42 @@ def lenet(words, draw, count):
     return [lambda: step(x, y)] * count
 
 
+def tiny(function, *shapes):
+    """One small function again and again, with the gradients of all arguments: words -> a function of Tensors."""
+    def steps(words, draw, count):
+        return [words.of_arguments(function(words), [normal(words, draw, *shape) for shape in shapes])] * count
+    return steps
+
+
+def mlp(words):
+    """Three layers."""
+    F = words.F
+    return lambda x, v, w, u: (F.tanh(F.tanh(x @ v) @ w) @ u).sum()
+
+
+def chain(words):
+    """Five functions."""
+    F = words.F
+    return lambda x: F.exp(F.sin(F.tanh(F.sigmoid(x) * 2) + x)).sum()
+
+
+def normalised(words):
+    """Rows without their mean, by their deviation."""
+    F = words.F
+
+    def loss(x):
+        y = x - x.mean(-1, True)
+        return (y / F.sqrt((y * y).mean(-1, True) + 1e-5) * x).sum()
+    return loss
+
+
 ROWS = {"GRU loop": gru, "encoder": encoder, "encoder, gradients": encoder_training, "attention decoder": decoder,
-        "Tree-LSTM": trees, "LeNet-5": lenet}
+        "Tree-LSTM": trees, "LeNet-5": lenet,
+        "tiny: MLP": tiny(mlp, (4, 8), (8, 16), (16, 16), (16, 4)), "tiny: five functions": tiny(chain, (4, 8)),
+        "tiny: softmax": tiny(lambda words: lambda x: (words.F.softmax(x, -1) * x).sum(), (4, 8)),
+        "tiny: normalised rows": tiny(normalised, (4, 8)),
+        "tiny: cross": tiny(lambda words: lambda x, y: words.F.cross(x, y, dim=1).sum(), (4, 3), (4, 3)),
+        "tiny: lp_pool2d": tiny(lambda words: lambda x: words.lp_pool2d(x, 2.0, 2).sum(), (1, 4, 5, 5))}
 
 
 class Passes:

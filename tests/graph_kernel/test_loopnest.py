@@ -12,7 +12,7 @@ from clusters import Writer, check, tensor                                      
 
 import mindlite as ms                                                                                   # noqa: E402
 from mindlite import ops                                                                                # noqa: E402
-from mindlite.backend.loops import INTERLEAVE, UNROLL_ALL                                                          # noqa: E402
+from mindlite.backend.loops import INTERLEAVE, PARALLEL, UNROLL_ALL                                                # noqa: E402
 from mindlite.backend.target import current                                                             # noqa: E402
 from mindlite.common import dtype as dt                                                                 # noqa: E402
 from mindlite.common.dim import Symbol                                                                  # noqa: E402
@@ -107,6 +107,16 @@ def test_no_copies_are_made_of_loops_whose_length_is_an_argument():
     assert 4 in [nest.extents[v] for e in walk([nest.outputs[0].value]) if isinstance(e, Reduce) for v in e.fields[1]]
     assert UNROLL_ALL not in emit(nest)
     assert UNROLL_ALL in emit(lowering(w.graph(w(c.reduce_sum, w(c.mul, w.z, w.z), axis=(1,)))).nest)
+
+
+@pytest.mark.parametrize("shape", [(60, 16, 4), (6, 16, 16)])
+def test_to_say_that_iterations_are_apart_changes_no_code(shape):
+    """LLVM compares no loads and stores of a loop of which it makes no vectors, as of one around literal rows."""
+    w = Writer(x=tensor("float32", *shape), y=tensor("float32", *shape[:-1], 1))
+    rows = w(c.reduce_max, w.x, axis=tuple(range(1, len(shape))), keepdims=True)
+    text = emit(check(w.graph(w(c.mul, w(c.sub, w.x, rows), w.y))).nest)
+    assert f'"{PARALLEL}"' in text and "distinct !{ }" in text and ", !llvm.access.group !" in text
+    assert assembly(text) == assembly(text.replace(f'"{PARALLEL}"', '"nothing"'))
 
 
 def test_of_sums_that_are_no_vectors_nothing_is_said_on_stderr(capfd):

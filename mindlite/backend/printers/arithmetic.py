@@ -25,20 +25,20 @@ _TO_INTEGERS = ("llvm.ceil.", "llvm.floor.", "llvm.trunc.", "llvm.rint.")
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def alias_scopes(module, count):
-    """[(metadata of the scope, metadata of all others or None)] for `count` arguments that do not overlap."""
+def alias_scopes(module, count, apart=None):
+    """[(metadata of the scope, metadata of all others or None, apart)] for `count` arguments that do not overlap. apart: the
+    AccessGroup of their loads and stores, or None"""
     domain = module.add_metadata(["mindlite"])
     scopes = [module.add_metadata([f"argument {k}", domain]) for k in range(count)]
     return [(module.add_metadata([scopes[k]]),
-             module.add_metadata(scopes[:k] + scopes[k + 1:]) if count > 1 else None) for k in range(count)]
+             module.add_metadata(scopes[:k] + scopes[k + 1:]) if count > 1 else None, apart) for k in range(count)]
 
 
 def mark(instruction, scope):
     """Give a load or store its alias scope (of `alias_scopes`); returns it."""
-    own, others = scope
-    instruction.set_metadata("alias.scope", own)
-    if others is not None:
-        instruction.set_metadata("noalias", others)
+    for name, node in zip(("alias.scope", "noalias", "llvm.access.group"), scope):
+        if node is not None:
+            instruction.set_metadata(name, node)
     return instruction
 
 

@@ -17,7 +17,7 @@ from ...common.errors import InternalError
 from ...mindir.abstract import AbstractScalar
 from ...mindir.loops import BLOCK, Access, Branch, Fold, Lanes, Let, Loop, Store, reads_across
 from ...mindir.scalar import BinOp, Call, Cast, Const, IndexVar, Neg, Reduce, Select, Size, compute_dtype, walk
-from ..loops import counted_loop
+from ..loops import AccessGroup, counted_loop
 from .arithmetic import I1, I64, MEMORY, REGISTER, Arithmetic, alias_scopes, mark
 from .math_functions import INLINE
 from .values import DOUBLE
@@ -58,7 +58,8 @@ class _Emitter(VectorLoops):
         body = self.function.append_basic_block("body")
         done = self.function.append_basic_block("done")
         self.pointers, self.operands = {}, list(nest.inputs) + [o.operand for o in nest.outputs]
-        scopes = alias_scopes(self.module, len(self.operands))
+        self.apart = AccessGroup(self.module)
+        scopes = alias_scopes(self.module, len(self.operands), self.apart)
         self.scopes = {id(o): scopes[nest.memory_of(k)] for k, o in enumerate(self.operands)}
         for k, operand in enumerate(self.operands):
             raw = b.load(b.gep(args, [I64(nest.memory_of(k))]), typ=I64)
@@ -96,7 +97,7 @@ class _Emitter(VectorLoops):
             rows, self.rows = self.rows, []
             around = iterations is None and rows and variable is not None and self.are_apart(rows, variable)
             return "around" if around else iterations
-        with counted_loop(self.builder, start, stop, I64(step), hint) as i:
+        with counted_loop(self.builder, start, stop, I64(step), hint, self.apart) as i:
             yield i
         self.copies, self.rows = max(beside, self.copies), rows_beside + self.rows
 
