@@ -4,7 +4,7 @@
 
 A name in a text is looked up in the modules of each framework (mindlite: ops; torch: torch, torch.nn.functional, ..; jax:
 jax.numpy, jax.nn, ..); where the frameworks differ, a piece has a text of its own for one of them, and None where it has no
-such thing. A draw says what operands there are: a function of a random generator and of a number of elements.
+such thing. A draw (draws.py) says what operands there are.
 """
 import importlib
 import inspect
@@ -15,20 +15,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from draws import DRAWS
 from measure import ROWS, Row
 
 SIZES = {"tiny": (1, 256), "cache": (1 << 13, 1 << 17), "memory": (1 << 20, 1 << 22)}       # elements of the largest operand
 DTYPES = {"f": ("float64", "float16", "bfloat16"), "i": ("int32",), "b": ("bool",)}
 STATISTICS = ("mean", "variance")                  # operands that nobody differentiates
 MODES = ("forward", "gradients", "eager", "eager gradients")
-LAST = (1, 2, 3, 7, 16, 31, 64, 100, 255, 256, 1000, 1024, 4097, 32000, 100000)
 MODULES = {"mindspore": ("ops",), "torch": ("", "nn.functional", "special", "linalg", "fft"),
            "jax": ("numpy", "nn", "lax", "scipy.special", "numpy.linalg", "numpy.fft", "")}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One line of the table. draw: a name in DRAWS; kinds: of dtypes that are drawn for it; own: {framework: its text or None}"""
+    """One line of the table. draw: a name in DRAWS; kinds: of dtypes that are drawn for it; own: {framework: its text or "
+          "None}"""
     name: str
     draw: str
     text: str
@@ -37,179 +38,11 @@ class Piece:
     differentiable: bool = True
 
 
-# ---------------------------------------------------------------- draws
-
-def shape_of(rng, elements, rank=None):
-    """A shape of about so many elements: leading axes of 1, last axes of 1 to 100,000, odd numbers and powers of two."""
-    rank = rank or int(rng.integers(1, 5))
-    if rank == 1:
-        return (elements,)
-    last = min(int(rng.choice(LAST)), elements)
-    rest, left = [], max(1, elements // last)
-    for _ in range(rank - 2):
-        size = 1 if rng.random() < 0.25 else int(round(math.exp(rng.uniform(0, math.log(left)))))
-        rest.append(size)
-        left = max(1, left // size)
-    return (*(int(i) for i in rng.permutation([*rest, left])), last)
-
-
-def normal(rng, *shape):
-    """float32 numbers of the normal distribution."""
-    return rng.standard_normal(shape, np.float32)
-
-
-def between(rng, low, high, *shape):
-    """float32 numbers, uniform."""
-    return rng.uniform(low, high, shape).astype(np.float32)
-
-
-def whole(rng, count, *shape):
-    """int32 numbers below count."""
-    return rng.integers(0, count, shape).astype(np.int32)
-
-
-def of_elements(make, count=1):
-    """A draw of `count` operands of one shape; the second and later ones may be rows, columns or single elements."""
-    def draw(rng, n):
-        shape = shape_of(rng, n)
-        found = {"x": make(rng, *shape)}
-        for name in "yzw"[:count - 1]:
-            axis = int(rng.integers(0, len(shape)))
-            part = [shape, shape, shape, shape[-1:], (*shape[:axis], 1, *shape[axis + 1:]), (1,)][int(rng.integers(0, 6))]
-            found[name] = make(rng, *part)
-        return found
-    return draw
-
-
-def along_axis(rng, n, make=normal):
-    """x and one of its axes: the first, a middle or the last one."""
-    shape = shape_of(rng, n)
-    return {"x": make(rng, *shape), "axis": int(rng.integers(0, len(shape)))}
-
-
-def along_last(rng, n):
-    """x and weights for its last axis, which has at least 2 elements."""
-    last = min(max(2, int(rng.choice(LAST[1:]))), n)
-    rows = max(1, n // last)
-    lead = (rows,) if rng.random() < 0.6 else (max(1, rows // 7), min(rows, 7))
-    return {"x": normal(rng, *lead, last), "g": between(rng, 0.5, 1.5, last), "b": normal(rng, last), "size": last}
-
-
-def two_axes(rng, n):
-    """x of at least two axes, its permutation and its sizes."""
-    shape = shape_of(rng, n, int(rng.integers(2, 5)))
-    return {"x": normal(rng, *shape), "rank": len(shape), "order": tuple(int(i) for i in rng.permutation(len(shape))),
-            "shape": shape, "first": shape[0], "last": shape[-1]}
-
-
-def product(rng, n, batched=False):
-    """a [.., m, k], b [.., k, n] and c [.., m, n]."""
-    side = max(1, int(math.sqrt(n)) // (4 if n > 1 << 19 else 1))
-    m, k, c = (max(1, int(side * math.exp(rng.uniform(-1, 1)))) for _ in range(3))
-    lead = (int(rng.integers(2, 17)),) if batched else ()
-    if batched:
-        m, k, c = (max(1, int(size / math.sqrt(lead[0]))) for size in (m, k, c))
-    return {"a": normal(rng, *lead, m, k), "b": normal(rng, *lead, k, c), "c": normal(rng, *lead, m, c),
-            "v": normal(rng, *lead, k), "t": normal(rng, *lead, c, k)}
-
-
-def square(rng, n):
-    """s: a matrix that is symmetric and positive, of at most 256 rows; b: right sides."""
-    size = max(1, min(256, int(math.sqrt(n))))
-    a = normal(rng, size, size)
-    return {"s": (a @ a.T / size + np.eye(size, dtype=np.float32)), "b": normal(rng, size, max(1, size // 3))}
-
-
-def triangles(rng, n):
-    """s: lower triangles [batch, m, m] whose diagonals are not near 0; b: right sides [batch, m, k]."""
-    size = max(1, min(int(rng.choice([3, 8, 17, 32, 64])), int(math.sqrt(n))))
-    batch = max(1, n // (size * size))
-    s = np.tril(normal(rng, batch, size, size)) / size + 2 * np.eye(size, dtype=np.float32)
-    return {"s": s, "b": normal(rng, batch, size, max(1, size // 3))}
-
-
-def small_numbers(rng, n):
-    """x: bytes, m: booleans, u and v: complex numbers, all of one shape; one of its axes."""
-    shape = shape_of(rng, n)
-    u, v = (normal(rng, *shape) + np.complex64(1j) * normal(rng, *shape) for _ in range(2))
-    return {"x": rng.integers(-100, 100, shape).astype(np.int8), "m": rng.random(shape) < 0.5, "u": u, "v": v,
-            "axis": int(rng.integers(0, len(shape)))}
-
-
-def picture(rng, n):
-    """x [N, C, H, W] with kernels: w of 3 x 3, p of 1 x 1, d depthwise, g grouped by 4; gain and shift of channels."""
-    channels = int(rng.choice([4, 8, 12, 32, 64]))
-    side = int(rng.choice([5, 8, 14, 28, 31, 56]))
-    while channels * side * side > max(n, 100) and (channels > 4 or side > 5):
-        channels, side = max(4, channels // 2 // 4 * 4), max(5, side // 2)
-    batch, out = max(1, n // (channels * side * side) // (4 if n > 1 << 19 else 1)), int(rng.choice([4, 8, 20, 64]))
-    return {"x": normal(rng, batch, channels, side, side), "w": normal(rng, out, channels, 3, 3) / 9,
-            "p": normal(rng, out, channels, 1, 1) / 3, "d": normal(rng, channels, 1, 3, 3) / 3,
-            "g": normal(rng, 4 * (out // 4), channels // 4, 3, 3) / 5, "gain": between(rng, 0.5, 1.5, channels),
-            "shift": normal(rng, channels), "mean": normal(rng, channels), "variance": between(rng, 0.5, 1.5, channels),
-            "channels": channels, "side": side, "batch": batch, "line": normal(rng, batch, channels, side * side),
-            "l": normal(rng, out, channels, 3) / 4, "up": normal(rng, channels, out, 3, 3) / 9,
-            "plane": between(rng, 0.5, 1.5, side, side), "grid": between(rng, -1, 1, batch, side, side, 2)}
-
-
-def classes(rng, n):
-    """Logits x [rows, classes], labels, targets of both forms."""
-    count = int(rng.choice([2, 10, 100, 1000, 32000]))
-    count = min(count, max(2, n))
-    rows = max(1, n // count)
-    return {"x": normal(rng, rows, count), "y": between(rng, 0, 1, rows, count), "labels": whole(rng, count, rows),
-            "rows": rows, "count": count, "signs": np.sign(normal(rng, rows, count)) + 0}
-
-
-def table(rng, n):
-    """x [rows, columns], indices of rows, new rows, and an index for each element."""
-    columns = int(rng.choice([1, 3, 16, 64, 100, 256]))
-    rows = max(2, n // columns)
-    count = max(1, int(rows * rng.uniform(0.3, 1.6)))
-    return {"x": normal(rng, rows, columns), "i": whole(rng, rows, count), "rows": normal(rng, count, columns),
-        "number": rows,
-            "e": whole(rng, rows, rows, columns), "bags": whole(rng, rows, max(1, count // 4), 4),
-            "edges": np.sort(normal(rng, rows))}
-
-
-def sequence(rng, n):
-    """x [B, L, E] with E = heads * h, weights of projections, states of cells."""
-    heads, h = int(rng.choice([1, 2, 4, 8])), int(rng.choice([4, 8, 16, 32, 64]))
-    while heads * h * 2 > max(n, 8) and (heads > 1 or h > 4):
-        heads, h = max(1, heads // 2), max(4, h // 2)
-    e, batch = heads * h, int(rng.choice([1, 2, 4, 8]))
-    length = max(1, min(256, n // (e * batch)))
-    batch = max(1, n // (e * length) // (8 if n > 1 << 19 else 1))
-    s = 1 / math.sqrt(e)
-    return {"x": normal(rng, batch, length, e), "q": normal(rng, batch, heads, length, h),
-            "k": normal(rng, batch, heads, length, h), "v": normal(rng, batch, heads, length, h),
-            "wq": normal(rng, e, 3 * e) * s, "wo": normal(rng, e, e) * s,
-            "w1": normal(rng, e, 4 * e) * s, "w2": normal(rng, 4 * e, e) * s / 2, "w3": normal(rng, e, 4 * e) * s,
-            "g": between(rng, 0.5, 1.5, e), "b": normal(rng, e), "b1": normal(rng, 4 * e), "step": normal(rng, batch, e),
-            "h": normal(rng, batch, e), "c": normal(rng, batch, e), "wi": normal(rng, e, 4 * e) * s,
-            "wh": normal(rng, e, 4 * e) * s, "batch": batch, "length": length, "heads": heads, "size": h, "e": e,
-            "scale": h ** -0.5,
-            "cos": normal(rng, length, h // 2), "sin": normal(rng, length, h // 2), "half": h // 2,
-            "mask": np.triu(np.ones((length, length), bool), 1), "wg": normal(rng, e, 8) * s}
-
-
-DRAWS = {
-    "x": of_elements(normal), "positive": of_elements(lambda r, *s: between(r, 0.3, 3, *s)),
-    "unit": of_elements(lambda r, *s: between(r, -0.9, 0.9, *s)),
-    "above one": of_elements(lambda r, *s: between(r, 1.2, 3, *s)),
-    "xy": of_elements(normal, 2), "positive xy": of_elements(lambda r, *s: between(r, 0.3, 3, *s), 2),
-    "xyz": of_elements(normal, 3),
-    "xyzw": of_elements(normal, 4), "whole xy": of_elements(lambda r, *s: whole(r, 1000, *s) + 1, 2),
-    "alike": lambda r, n: (lambda s: {"x": normal(r, *s), "y": normal(r, *s), "z": between(r, 0.1, 0.9, *s)})(shape_of(r, n)),
-    "axis": along_axis, "positive axis": lambda r, n: along_axis(r, n, lambda r, *s: between(r, 0.8, 1.2, *s)),
-    "last": along_last, "axes": two_axes, "product": product, "products": lambda r, n: product(r, n, True), "square": square,
-    "triangles": triangles, "small": small_numbers, "picture": picture, "classes": classes, "table": table, "sequence": sequence}
-
-
 # ---------------------------------------------------------------- the table
 
 def alike(draw, names, form="{}(x)", title="{}", **options):
-    """Pieces that are one operator with the same name everywhere; `a:b:c` is the name in mindlite, torch and jax, - for none."""
+    """Pieces that are one operator with the same name everywhere; `a:b:c` is the name in mindlite, torch and jax, - for "
+          "none."""
     for name in names.split():
         mindlite, torch, jax = name.split(":") if ":" in name else (name,) * 3
         own = {peer: None if other == "-" else form.format(other) for peer, other in (("torch", torch), ("jax", jax))
@@ -466,7 +299,8 @@ PIECES = [
         "jax": "transpose(q, (0, 2, 1, 3)).reshape(batch, length, e) @ wo"}),
     Piece("rotary", "sequence", "cat((q[..., :half] * cos - q[..., half:] * sin, q[..., :half] * sin + q[..., half:] * cos), "
           "-1)",
-          own={"jax": "concatenate((q[..., :half] * cos - q[..., half:] * sin, q[..., :half] * sin + q[..., half:] * cos), -1)"}),
+          own={"jax": "concatenate((q[..., :half] * cos - q[..., half:] * sin, q[..., :half] * sin + q[..., half:] * cos), "
+          "-1)"}),
     Piece("feed forward", "sequence", "gelu(x @ w1 + b1) @ w2 + b",
           own={"jax": "gelu(x @ w1 + b1, approximate=False) @ w2 + b"}),
     Piece("SwiGLU", "sequence", "(silu(x @ w1) * (x @ w3)) @ w2"), Piece("projection", "sequence", "x @ wq"),
@@ -520,6 +354,159 @@ PIECES = [
         "mindspore": "var(x, (0, -1), 1)", "jax": "var(x, (0, -1), ddof=1)"}),
     Piece("einsum ij,jk,ik->i", "product", "einsum('ij,jk,ik->i', a, b, c)"),
     Piece("20 RNN cells", "sequence", "steps(20, lambda h: tanh(step @ wo + h @ wo + b), h)"),
+    # rows by number, order, and what else graphs, queries and samplers write
+    Piece("segment sum", "table", "unsorted_segment_sum(rows, i, number)", own={
+        "torch": "zeros_like(x).index_add(0, i, rows)", "jax": "jax.ops.segment_sum(rows, i, number)"}),
+    Piece("segment max", "table", "maximum(unsorted_segment_max(rows, i, number), -9.0)", own={
+        "torch": "full_like(x, -9.0).index_reduce(0, i, rows, 'amax')",
+        "jax": "maximum(jax.ops.segment_max(rows, i, number), -9.0)"}),
+    Piece("largest rows", "table", "tensor_scatter_max(x, i[:, None], rows)", own={
+        "torch": "x.index_reduce(0, i, rows, 'amax')", "jax": "x.at[i].max(rows)"}),
+    Piece("rows written", "table", "tensor_scatter_update(x, apart[:, None], few)", own={
+        "torch": "x.index_copy(0, apart, few)", "jax": "x.at[apart].set(few)"}),
+    Piece("index_copy", "table", "index_copy(x, 0, apart, few)", own={
+        "torch": "x.index_copy(0, apart, few)", "jax": "x.at[apart].set(few)"}),
+    Piece("index_fill", "table", "index_fill(x, 0, i, 0.5)", own={
+        "torch": "x.index_fill(0, i.long(), 0.5)", "jax": "x.at[i].set(0.5)"}),
+    Piece("differences of edges", "table", "((x[i] - x[j]) ** 2).sum(-1)"),
+    Piece("weighted edges", "table", "index_add(zeros_like(x), 0, i, x[j] * weights[:, None])", own={
+        "mindspore": "index_add(zeros_like(x), i, x[j] * weights[:, None], 0)",
+        "jax": "zeros_like(x).at[i].add(x[j] * weights[:, None])"}),
+    Piece("mean of neighbours", "table", "unsorted_segment_sum(x[j], i, number) / "
+          "(unsorted_segment_sum(weights, i, number)[:, None] + 1)",
+          own={"torch": "zeros_like(x).index_add(0, i, x[j]) / (zeros_like(x[:, 0]).index_add(0, i, weights)[:, None] + 1)",
+               "jax": "jax.ops.segment_sum(x[j], i, number) / (jax.ops.segment_sum(weights, i, number)[:, None] + 1)"}),
+    Piece("dot products of pairs", "table", "(x[i] * x[j]).sum(-1) * weights"),
+    Piece("one column of rows", "table", "x[i, 0] * 2"),
+    Piece("sorted rows", "table", "x[argsort(x[:, 0])]", own={"mindspore": "x[argsort(x[:, 0], 0)]"}),
+    Piece("ranks", "axis", "argsort(argsort(x, axis), axis)", differentiable=False),
+    Piece("sort, descending", "axis", "sort(x, axis, True)[0]", own={"jax": "-sort(-x, axis)"}),
+    Piece("sum of the best", "last", "topk(x, 2)[0].sum(-1)", own={"jax": "top_k(x, 2)[0].sum(-1)"}),
+    Piece("largest to one", "last", "x / amax(abs(x), -1)[..., None]"),
+    Piece("argmax is label", "classes", "(argmax(x, 1) == labels)",
+          differentiable=False),
+    Piece("cummin", "axis", "cummin(x, axis)[0]", own={"jax": "cummin(x, axis)"}),
+    Piece("running sum from the end", "last", "flip(cumsum(flip(x, (-1,)), -1), (-1,))"),
+    Piece("running mean", "last", "cumsum(x, -1) / (g * size)"), Piece("running sum of squares", "axis", "cumsum(x * x, axis)"),
+    Piece("discounted scan", "last", "cumsum(x * g, -1) / g"),
+    Piece("moving average of two", "last", "x[..., :-1] * 0.5 + x[..., 1:] * 0.5"),
+    Piece("norm, infinite", "axis", "norm(x, float('inf'), axis)", own={"jax": "norm(x, inf, axis)"}),
+    Piece("norm, one", "axis", "norm(x, 1, axis)"), Piece("norm, cube", "axis", "(abs(x) ** 3).sum(axis)"),
+    Piece("between zero and one", "last", "(x - amin(x, -1)[..., None]) / (amax(x, -1) - amin(x, -1) + 1e-3)[..., None]"),
+    Piece("weight norm", "last", "x * (g / sqrt((x * x).sum(0) + 1e-6))"),
+    Piece("standardised columns", "last", "(x - x.mean(0)) / sqrt(((x - x.mean(0)) ** 2).mean(0) + 1e-5) * g + b"),
+    Piece("softmax of columns, weighed", "last", "softmax(x, 0) * g"),
+    Piece("log-sum-exp pooling", "last", "logsumexp(x * g, -1)"),
+    Piece("sum of columns of a square", "last", "(x * x).sum(0) * g + b"),
+    Piece("mean of rows plus bias", "last", "(x + b).mean(0)"),
+    Piece("gradient clipped by norm", "alike", "x * minimum(1.0 / sqrt((x * x).sum() + 1e-6), 1.0)", own={
+        "torch": "x * clamp(1.0 / sqrt((x * x).sum() + 1e-6), None, 1.0)"}),
+    # elements
+    Piece("quick gelu", "x", "x * sigmoid(1.702 * x)"), Piece("signed root", "positive", "sign(x) * sqrt(abs(x))"),
+    Piece("log of one and magnitude", "x", "sign(x) * log1p(abs(x))"),
+    Piece("Horner", "x", "((0.1 * x + 0.2) * x + 0.3) * x + 0.4"),
+    Piece("hard mask", "x", "x * (x > 0)", "fi"), Piece("soft cap", "x", "30 * tanh(x / 30)"),
+    Piece("squared relu", "x", "relu(x) ** 2"), Piece("sine of a line", "x", "sin(30 * x + 0.1)"),
+    Piece("bounds", "xy", "minimum(maximum(x, -1), abs(y))"), Piece("pinball", "xy", "maximum(0.3 * (x - y), -0.7 * (x - y))"),
+    Piece("log of a mixture", "xyz", "logaddexp(x + y, z)"), Piece("Charbonnier", "xy", "sqrt((x - y) ** 2 + 1e-6)"),
+    Piece("whole arithmetic", "whole xy", "(x * 31 + y) % 1000", "", differentiable=False),
+    Piece("whole choice", "whole xy", "where(x > y, x - y, y)", "", differentiable=False),
+    Piece("bits", "whole xy", "(x & y) | (x ^ 7)", "", differentiable=False),
+    Piece("logic", "xy", "(x > 0) & (y < 1) | (x < -1)", differentiable=False),
+    Piece("count of agreement", "xy", "((x > 0) == (y > 0)).sum()",
+          differentiable=False),
+    # losses
+    Piece("multi_margin_loss", "classes", "multi_margin_loss(x, labels.long())", own={
+        "mindspore": "multi_margin_loss(x, labels)", "jax": None}),
+    Piece("multilabel_soft_margin_loss", "classes", "multilabel_soft_margin_loss(x, y)", own={"jax": None}),
+    Piece("triplet_margin_loss", "alike", "triplet_margin_loss(x, y, z)", own={"jax": None}),
+    Piece("gaussian_nll_loss", "alike", "gaussian_nll_loss(x, y, z)", own={
+        "torch": "nn.functional.gaussian_nll_loss(x, y, z)",
+        "jax": "(0.5 * (log(maximum(z, 1e-6)) + (x - y) ** 2 / maximum(z, 1e-6))).mean()"}),
+    Piece("poisson_nll_loss", "alike", "poisson_nll_loss(x, y)", own={
+        "torch": "nn.functional.poisson_nll_loss(x, y)", "jax": "(exp(x) - y * x).mean()"}),
+    Piece("cosine distance matrix", "product", "1 - (a @ t.T) / (sqrt((a * a).sum(1))[:, None] * sqrt((t * t).sum(1)) + 1e-6)"),
+    Piece("angular margin", "classes", "30 * where(arange(count) == labels[:, None], x * 0.8 - 0.2, x)"),
+    Piece("soft labels and temperature", "classes", "-(softmax(y / 2, -1) * log_softmax(x / 2, -1)).sum(-1).mean()"),
+    Piece("Jensen-Shannon", "classes", "(lambda p, q: (p * log(p / (p + q)) + q * log(q / (p + q))).sum(-1))(softmax(x, -1), "
+          "softmax(y, -1))"),
+    Piece("cross_entropy by classes", "classes", "(logsumexp(x, 1) - x[arange(rows), labels]) * y[:, 0]"),
+    Piece("Tversky", "classes", "1 - (lambda p: (p * y).sum(0) / ((p * y).sum(0) + 0.3 * (p * (1 - y)).sum(0) + 0.7 * "
+          "((1 - p) * y).sum(0)))(sigmoid(x))"),
+    # products
+    Piece("low rank", "product", "a @ b + (a[:, :4] @ b[:4]) * 0.5"), Piece("both transposed", "product", "matmul(b.T, a.T)"),
+    Piece("einsum bij,bkj->bik", "products", "einsum('bij,bkj->bik', a, t)"),
+    Piece("einsum bij,bij->b", "products", "einsum('bij,bij->b', a, a)"),
+    Piece("einsum ij,kj,k->i", "product", "einsum('ij,kj,k->i', a, t, b[0])"),
+    Piece("einsum ij->j", "product", "einsum('ij->j', a * a)"),
+    Piece("einsum ij,ik->ijk", "product", "einsum('ij,ik->ijk', a[:, :16], c[:, :16])"),
+    Piece("Mahalanobis", "product", "((a @ (b @ b.T)) * a).sum(1)"), Piece("three in a chain", "product", "a @ b @ c.T"),
+    Piece("product of columns", "product", "(a * v).sum(1)"),
+    Piece("batched vectors", "products", "(a @ v[:, :, None])[:, :, 0]"),
+    Piece("centred covariance", "product", "(a - a.mean(0)).T @ (a - a.mean(0))"),
+    # pictures
+    Piece("conv_transpose2d, stride 2", "picture", "conv_transpose2d(x, up, None, 2)", own={
+        "mindspore": "conv2d_transpose(x, up, None, 2)", "jax": None}),
+    Piece("conv2d 3 x 3, weights standardised", "picture", "conv2d(x, w - w.mean((1, 2, 3), True), None, 1, 1)", own={
+        "mindspore": "conv2d(x, w - w.mean((1, 2, 3), True), None, 1, 'pad', 1)",
+        "jax": "conv_general_dilated(x, w - w.mean((1, 2, 3), keepdims=True), (1, 1), [(1, 1), (1, 1)])"}),
+    Piece("conv2d, depthwise, stride 2", "picture", "conv2d(x, d, None, 2, 1, 1, channels)", own={
+        "mindspore": "conv2d(x, d, None, 2, 'pad', 1, 1, channels)",
+        "jax": "conv_general_dilated(x, d, (2, 2), [(1, 1), (1, 1)], feature_group_count=channels)"}),
+    Piece("depthwise and pointwise", "picture", "conv2d(relu(conv2d(x, d, None, 1, 1, 1, channels)), p)", own={
+        "mindspore": "conv2d(relu(conv2d(x, d, None, 1, 'pad', 1, 1, channels)), p)",
+        "jax": "conv_general_dilated(relu(conv_general_dilated(x, d, (1, 1), [(1, 1), (1, 1)], "
+        "feature_group_count=channels)), p, "
+               "(1, 1), 'VALID')"}),
+    Piece("adaptive_max_pool2d", "picture", "adaptive_max_pool2d(x, 3)", own={"jax": None}),
+    Piece("adaptive_avg_pool2d to 3", "picture", "adaptive_avg_pool2d(x, (3, 3))", own={"jax": None}),
+    Piece("global max pooling", "picture", "amax(x, (2, 3))"),
+    Piece("pad, reflect", "picture", "pad(x, (1, 1, 1, 1), 'reflect')", own={
+        "jax": "pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), 'reflect')"}),
+    Piece("interpolate, bicubic", "picture", "interpolate(x, (2 * side, 2 * side), mode='bicubic')", own={"jax": None}),
+    Piece("interpolate, smaller", "picture", "interpolate(x, (side // 2, side // 2), mode='bilinear')", own={"jax": None}),
+    Piece("pixel_unshuffle", "picture", "pixel_unshuffle(x[:, :, :side // 2 * 2, :side // 2 * 2], 2)", own={"jax": None}),
+    Piece("layer_norm of channels", "picture", "(lambda y: layer_norm(y, (channels,), gain, shift))(permute(x, (0, 2, 3, 1)))",
+          own={"jax": "(lambda y: (y - y.mean(-1, keepdims=True)) * rsqrt(y.var(-1, keepdims=True) + 1e-5) * gain + shift)("
+                      "transpose(x, (0, 2, 3, 1)))"}),
+    Piece("group_norm and silu", "picture", "silu(group_norm(x, 2, gain, shift))", own={"jax": None}),
+    Piece("instance_norm of a library", "picture", "nn.functional.instance_norm(x, None, None, gain, shift)", own={
+        "mindspore": "instance_norm(x, gain, shift)", "jax": None}),
+    Piece("local structure", "picture", "avg_pool2d(x * x, 3, 1) - avg_pool2d(x, 3, 1) ** 2", own={"jax": None}),
+    Piece("gram of channels", "picture", "einsum('bcl,bdl->bcd', line, line)"),
+    Piece("horizontal flip", "picture", "flip(x, (3,)) + x"),
+    Piece("channels last", "picture", "permute(x, (0, 2, 3, 1)) * gain", own={"jax": "transpose(x, (0, 2, 3, 1)) * gain"}),
+    Piece("conv3d", "volume", "conv3d(x, w, None, 1, 1)", own={
+        "mindspore": "conv3d(x, w, None, 1, 'pad', 1)", "jax": "conv_general_dilated(x, w, (1, 1, 1), [(1, 1)] * 3)"}),
+    Piece("max_pool3d", "volume", "max_pool3d(x, 2)", own={"mindspore": "max_pool3d(x, 2, 2)", "jax": None}),
+    Piece("avg_pool3d", "volume", "avg_pool3d(x, 2)", own={"mindspore": "avg_pool3d(x, 2, 2)", "jax": None}),
+    Piece("volume statistics", "volume", "(x - x.mean((2, 3, 4), True)) * gain[:, None, None, None]", own={
+        "jax": "(x - x.mean((2, 3, 4), keepdims=True)) * gain[:, None, None, None]"}),
+    # sequences
+    Piece("attention with a bias", "sequence", "matmul(softmax(matmul(q, swapaxes(k, -1, -2)) * scale + bias, -1), v)"),
+    Piece("attention with a key mask", "sequence", "matmul(softmax(where(seen[:, None, None], matmul(q, swapaxes(k, -1, "
+          "-2)) * scale, "
+          "-1e4), -1), v)"),
+    Piece("attention of one head of keys", "sequence", "matmul(softmax(matmul(q, swapaxes(k[:, :1], -1, -2)) * scale, -1), "
+          "v[:, :1])"),
+    Piece("linear attention", "sequence", "(elu(q) + 1) @ (swapaxes(elu(k) + 1, -1, -2) @ v)"),
+    Piece("scores by einsum", "sequence", "einsum('bhqd,bhkd->bhqk', q, k) * scale"),
+    Piece("causal mean", "sequence", "cumsum(x, 1) / (arange(length) + 1)[:, None]"),
+    Piece("masked mean", "sequence", "(x * seen[:, :, None]).sum(1) / (seen.sum(1)[:, None] + 1)"),
+    Piece("rotate half", "sequence", "cat((-q[..., half:], q[..., :half]), -1) * 2", own={
+        "jax": "concatenate((-q[..., half:], q[..., :half]), -1) * 2"}),
+    Piece("token shift", "sequence", "x + cat((zeros_like(x[:, :1]), x[:, :-1]), 1) * 0.5", own={
+        "jax": "x + concatenate((zeros_like(x[:, :1]), x[:, :-1]), 1) * 0.5"}),
+    Piece("norm of queries", "sequence", "q / sqrt((q * q).sum(-1) + 1e-6)[..., None]"),
+    Piece("capped scores", "sequence", "20 * tanh(matmul(q, swapaxes(k, -1, -2)) * (scale / 20))"),
+    Piece("adapter", "sequence", "x @ wo + (x @ low) @ high"), Piece("last of each", "sequence", "x[:, -1] @ wo + b"),
+    Piece("depthwise over time", "sequence", "conv1d(swapaxes(x, 1, 2), taps, None, 1, 1, 1, e)", own={
+        "mindspore": "conv1d(swapaxes(x, 1, 2), taps, None, 1, 'pad', 1, 1, e)",
+        "jax": "conv_general_dilated(swapaxes(x, 1, 2), taps, (1,), [(1, 1)], feature_group_count=e)"}),
+    Piece("best two experts", "sequence", "softmax(topk(x @ wg, 2)[0], -1)", own={"jax": "softmax(top_k(x @ wg, 2)[0], -1)"}),
+    Piece("queries, keys and values", "sequence", "permute((x @ wq).reshape(batch, length, 3, heads, size), "
+          "(2, 0, 3, 1, 4)) * 2",
+          own={"jax": "transpose((x @ wq).reshape(batch, length, 3, heads, size), (2, 0, 3, 1, 4)) * 2"}),
 ]
 
 

@@ -20,7 +20,8 @@ from ..ops.complex_numbers import part_dtype
 from ..ops.decomposition import (cholesky_factor, cofactors, determinant, inverse, linear_solve, sign_and_log_determinant,
                                  triangular_system)
 from ..ops.dynamic_slicing import write_slice
-from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
+from ..ops.indexing import (index_add_axis, scatter_elements_add, scatter_nd_add, scatter_nd_max, scatter_nd_min,
+                            scatter_nd_update)
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
@@ -197,6 +198,26 @@ def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: i
     lowering.b.copy(out, args[0], lowering.nbytes(x))
     lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, *x.shape[axis:axis + depth]], node,
                          extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
+
+
+SCATTERED: dict[str, str] = {scatter_nd_update.name: "update", scatter_nd_max.name: "max", scatter_nd_min.name: "min"}
+
+
+@library(*SCATTERED, kernel="scatter")
+def lower_scatter(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
+    """A copy of the table with rows written to it, or the larger or smaller ones; where its own do not count, the extremum of
+    rows that were written before."""
+    x, indices, _ = (a.abstract for a in node.args)
+    depth, how = indices.shape[-1], SCATTERED[node.fn.name]
+    if not isinstance(depth, int) or depth == 0:
+        raise NotInLibrary
+    kernels = [lowering.library_kernel("scatter", dtype=x.dtype, index=indices.dtype, depth=depth, how=way)
+               for way in ((how,) if node.attrs.get("include_self", True) else ("update", how))]
+    count, columns = product(indices.shape[:-1]), product(x.shape[depth:])
+    lowering.b.copy(out, args[0], lowering.nbytes(x))
+    for kernel in kernels:
+        lowering.call_kernel(kernel, [*args[1:], out], [1, columns, count, *x.shape[:depth]], node, extent=dim_max(1, columns),
+                             cost=count * dim_min(1, columns))
 
 
 @library(scatter_elements_add, kernel="elements_add")

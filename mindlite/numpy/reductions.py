@@ -373,5 +373,9 @@ def bincount(x, weights=None, minlength=0, length=None):
     """How often each int from 0 to the largest stands in `x`, or the sum of its weights; float32."""
     x = ops.reshape(tensor(x), (-1,))
     count = length if length is not None else builtins.max(int(amax(x)) + 1 if x.shape[0] else 0, minlength)
-    found = ops.cast(ops.equal(x[:, None], Tensor(np.arange(count).astype(x.dtype.numpy))[None, :]), dt.float32)
-    return ops.sum(found if weights is None else found * ops.reshape(floats(tensor(weights)), (-1, 1)), 0)
+    place = ops.cast(x, dt.int64)
+    counts = ops.logical_and(ops.logical_and(place >= 0, place < count), ops.equal(ops.cast(place, x.dtype), x))
+    each = ops.ones(x.shape, dt.int64 if weights is None else dt.float32)
+    each = each if weights is None else each * ops.reshape(floats(tensor(weights)), (-1,))
+    found = ops.index_add(ops.zeros((count + 1,), each.dtype), ops.where(counts, place, count), each)[:count]
+    return ops.cast(found, dt.float32) if weights is None else found

@@ -69,11 +69,13 @@ def _adaptive_max(name, input, output_size, axes, return_indices):
     return values, position
 
 
+@planned
 def adaptive_max_pool1d(input: TensorLike, output_size: int, return_indices: bool = False) -> Any:
     """The maximum of each of output_size parts of input[.., L]; with return_indices also their positions, int64."""
     return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
 
 
+@planned
 def adaptive_max_pool2d(input: TensorLike, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of each part of the plane input[.., H, W]; with return_indices also their positions h * W + w.
 
@@ -82,6 +84,7 @@ def adaptive_max_pool2d(input: TensorLike, output_size: Any, return_indices: boo
     return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
 
 
+@planned
 def adaptive_max_pool3d(input: TensorLike, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each part of a volume that is cut into output_size parts, of nearly equal sizes.
 

@@ -4,6 +4,7 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
+from ..mindir.primitive import planned
 from . import (arithmetic, combined, decomposition, indexing, linalg, logic, lookup, products, repeats, segments,
                special, stacking, structure)
 from .axes import as_flag, as_number, axes_of, normal_axis
@@ -150,6 +151,7 @@ def _triangular_solve(self, A, upper=True, transpose=False, unitriangular=False)
     return decomposition.solve_triangular(A, self, trans=int(transpose), lower=not upper, unit_diagonal=unit), A
 
 
+@planned
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     """`input` with `src` in the place of the slice `index` of `axis`.
 
@@ -160,6 +162,7 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
     return _embedded("select_scatter", input, src, axis, index)
 
 
+@planned
 def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None,
                    step: int = 1) -> Tensor:
     """`input` with `src` in the place of the slice start:end:step of `axis`.

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .basic import broadcast_to, reshape
 from .creation import eye
 from .define import as_operand, cast_to, dtype_of
@@ -53,6 +54,7 @@ def _positions(name, rows, columns, k, align):
     return (np.where(inside, item - np.minimum(number, 0), 0), np.where(inside, item + np.maximum(number, 0), 0), inside)
 
 
+@planned
 def matrix_diag_part(x: Tensor, k: Any, padding_value: float, align: str = "RIGHT_LEFT") -> Tensor:
     """The diagonals k of matrices.
 
@@ -92,6 +94,7 @@ def _written(x, name, diagonal, k, align):
     return where(taken, gather(flat, source, flat.ndim - 1), x)
 
 
+@planned
 def matrix_set_diag(x: Tensor, diagonal: TensorLike, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices with their diagonals k replaced.
 
@@ -107,6 +110,7 @@ def matrix_set_diag(x: Tensor, diagonal: TensorLike, k: Any = 0, align: str = "R
     return _written(x, "matrix_set_diag", diagonal, k, align)
 
 
+@planned
 def matrix_diag(x: Tensor, k: Any = 0, num_rows: int = -1, num_cols: int = -1, padding_value: float = 0,
                 align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices with the diagonals k made of the rows of x, padding_value elsewhere.

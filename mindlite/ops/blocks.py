@@ -128,6 +128,7 @@ def _settings(name, ndim, block, ends):
     return tuple(as_size(name, b) for b in block), ends
 
 
+@planned
 def space_to_batch_nd(input_x: TensorLike, block_size: Any, paddings: Any) -> Tensor:
     """[N, .., s1, s2, ..] -> [b1 b2 .. N, .., s1 / b1, s2 / b2, ..]: the place in a block becomes part of the batch.
 
@@ -150,6 +151,7 @@ def space_to_batch_nd(input_x: TensorLike, block_size: Any, paddings: Any) -> Te
     return reshape(x, shape=(count, *x.shape[len(block) + 1:]))
 
 
+@planned
 def batch_to_space_nd(input_x: TensorLike, block_shape: Ints, crops: Any) -> Tensor:
     """The inverse of space_to_batch_nd: parts of the batch laid out along the last axes.
 

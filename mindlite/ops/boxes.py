@@ -57,6 +57,7 @@ def _centre(box):
     return (x0 + x1) * 0.5, (y0 + y1) * 0.5, x1 - x0 + 1, y1 - y0 + 1
 
 
+@planned
 def bounding_box_encode(anchor_box: TensorLike, groundtruth_box: TensorLike, means: Any = (0.0, 0.0, 0.0, 0.0),
                         stds: Any = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
     """groundtruth_box [N, 4] as offsets from anchor_box [N, 4]: (centre's in widths and heights, logarithms of the ratios
@@ -68,6 +69,7 @@ def bounding_box_encode(anchor_box: TensorLike, groundtruth_box: TensorLike, mea
     return stack([(d - m) / s for d, m, s in zip(deltas, means, stds)], 1)
 
 
+@planned
 def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Sequence[int], means: Any = (0.0, 0.0, 0.0, 0.0),
                         stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: float = 0.016) -> Tensor:
     """The boxes whose offsets from anchors bounding_box_encode gave, kept inside a picture.

@@ -27,6 +27,7 @@ from .scatter import tensor_scatter_add, tensor_scatter_sub, tensor_scatter_upda
 from .structure import narrow, stack
 
 
+@planned
 def addn(x: TensorLike) -> Tensor:
     """The sum of the tensors in the tuple or list `x`. raises : ArgumentError where there is none"""
     return _added("addn", x)
@@ -42,6 +43,7 @@ def _added(name, x):
     return total if len(tensors) > 1 else mul(total, 1)
 
 
+@planned
 def accumulate_n(x: TensorLike) -> Tensor:
     """The sum of several tensors, as `addn`.
 
@@ -88,6 +90,7 @@ def div_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
     return where(nothing, 0, x / where(nothing, 1, y))
 
 
+@planned
 def mul_no_nan(x: TensorLike, y: TensorLike) -> Tensor:
     """x * y, 0 where y is 0, whatever x is there: inf or NaN.
 
@@ -124,6 +127,7 @@ def xlogy(input: TensorLike, other: TensorLike) -> Tensor:
     return where(nothing, 0, input * log(where(nothing, 1, other)))
 
 
+@planned
 def truncate_div(x: Tensor, y: Any) -> Tensor:
     """x / y cut towards zero, in the dtype of x / y for floats and of x for integers. raises : DTypeError for bool"""
     if dtype_of(as_operand(x)).kind == "b" and dtype_of(as_operand(y)).kind == "b":
@@ -187,6 +191,7 @@ def heaviside(input: TensorLike, values: TensorLike) -> Tensor:
     return where(equal(input, 0), cast_to(as_operand(values), dtype_of(input)), step)
 
 
+@planned
 def ldexp(x: TensorLike, other: TensorLike) -> Tensor:
     """x * 2 ** other.
 
@@ -425,6 +430,7 @@ def swiglu(input: TensorLike, dim: int = -1) -> Tensor:
     return first * sigmoid(first) * second
 
 
+@planned
 def renorm(input: TensorLike, p: float, axis: Axes, maxnorm: float) -> Tensor:
     """Each slice along `axis` whose p-norm is larger than maxnorm, scaled down to it.
 

@@ -13,7 +13,7 @@ from ..common.errors import DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .basic import cast, move_batch_axis, sum_to
 from .creation import zeros_like
 from .define import as_operand, dtype_of, elementwise, is_array, same_shape_tangent, to_float
@@ -181,6 +181,7 @@ def imag(input: Tensor) -> Tensor:
     return imaginary_part(input) if dtype_of(input).kind == "c" else zeros_like(input)
 
 
+@planned
 def angle(input: TensorLike) -> Tensor:
     """The angle of each number in the complex plane, atan2(imag, real).
 
@@ -191,6 +192,7 @@ def angle(input: TensorLike) -> Tensor:
     return atan2(imaginary_part(input), real_part(input)) if dtype_of(input).kind == "c" else atan2(0, input)
 
 
+@planned
 def polar(abs: TensorLike, angle: TensorLike) -> Tensor:
     """The complex numbers abs (cos(angle) + i sin(angle)).
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_size
 from .basic import reshape, transpose
 from .define import as_operand, layer_operands
@@ -57,6 +58,7 @@ def _with_bias(out, bias):
     return out if bias is None else out + reshape(as_operand(bias), shape=(1, -1, 1, 1, 1))
 
 
+@planned
 def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1, pad_mode: str = "valid",
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """3-D convolution (cross-correlation) of volumes, plus bias.
@@ -89,6 +91,7 @@ def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
     return _with_bias(transpose(out, perm=(0, 2, 1, 3, 4)), bias)
 
 
+@planned
 def conv3d_transpose(inputs: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1,
                      pad_mode: str = "valid", padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1,
                      group: int = 1) -> Tensor:

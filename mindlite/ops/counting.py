@@ -101,6 +101,7 @@ def bincount(input: TensorLike, weights: TensorLike | None = None, minlength: in
     return occurrences(x, each, minlength=_not_negative("bincount", "minlength", minlength))
 
 
+@planned
 def histc(input: TensorLike, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """How many elements lie in each of `bins` equal intervals of [min, max]; those outside do not count.
 
@@ -231,6 +232,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None
     return _places("triu_indices", row, col, dtype, lambda m, n, k: ~np.tri(m, n, k - 1, bool), offset)
 
 
+@planned
 def unravel_index(indices: Tensor, dims: Any) -> Tensor:
     """[axes, ..] : row-major numbers of elements as indices of a tensor with the sizes `dims`. raises : IndexRangeError"""
     dims = as_shape("unravel_index", dims.tolist() if hasattr(dims, "tolist") else dims)

@@ -462,6 +462,7 @@ def cholesky(input_x: TensorLike, upper: bool = False) -> Tensor:
     return adjoint(lower) if upper else lower
 
 
+@planned
 def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -> Tensor:
     """The solution X of A X = B by Cholesky's factor of A.
 
@@ -477,6 +478,7 @@ def cholesky_solve(input: TensorLike, input2: TensorLike, upper: bool = False) -
     return solved(second, solved(first, input, not upper, upper), not upper, not upper)
 
 
+@planned
 def cholesky_inverse(input_x: TensorLike, upper: bool = False) -> Tensor:
     """The inverse of A from Cholesky's factor of A.
 
@@ -524,6 +526,7 @@ def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False) -> 
     return linear_solve(turned(matrix) if adjoint else matrix, rhs)
 
 
+@planned
 def solve_triangular(a: TensorLike, b: TensorLike, trans: int = 0, lower: float = False, unit_diagonal: bool = False) -> Tensor:
     """X with a X = b for a triangular a; its other triangle is not read.
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..common.dtype import float32
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .arithmetic import abs, clamp, floor
 from .basic import broadcast_to, cast, reshape
 from .creation import arange
@@ -21,6 +22,7 @@ from .logic import logical_and
 from .lookup import gather_elements
 
 
+@planned
 def deformable_conv2d(x: TensorLike, weight: TensorLike, offsets: TensorLike, kernel_size: Sequence[int], strides: Sequence[int],
                       padding: Sequence[int], bias: TensorLike | None = None, dilations: Sequence[int] = (1, 1, 1, 1),
                       groups: int = 1, deformable_groups: int = 1, modulated: bool = True) -> Tensor:

@@ -83,6 +83,7 @@ def diagonal(input: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -
     return _read(flat, rows, columns, offset)
 
 
+@planned
 def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """`input` with `src` written on a diagonal; see `diagonal`.
 
@@ -100,6 +101,7 @@ def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: 
     return movedim(made, (-2, -1), (dim1, dim2))
 
 
+@planned
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices of zeros whose diagonals are the last axis of `input`.
 

@@ -19,9 +19,8 @@ from .axes import as_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full
 from .define import as_operand, as_update, cast_to, dtype_of
-from .indexing import bounded_indices, gather_axis, index_add_axis, scatter_elements_add, widened
+from .indexing import bounded_indices, gather_axis, index_add_axis, scatter_elements_add, scatter_nd_max, widened
 from .logic import equal, greater, logical_and, where
-from .reduction import amax
 from .scan import cumsum
 from .slicing import take_range
 from .structure import broadcast_tensors, pad_constant
@@ -49,6 +48,7 @@ def index_fill(x: Tensor, axis: int, index: Tensor, value: Any) -> Tensor:
     return where(_chosen(x, axis, index), cast_to(as_operand(value), dtype_of(x)), x)
 
 
+@planned
 def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike) -> Tensor:
     """x with the slices of `source` written at `index` (int[n]) along `axis`; of an index that comes twice the last.
 
@@ -69,8 +69,7 @@ def _copied(name, x, axis, index, source):
         return x
     index = bounded_indices(widened(as_operand(index)), what=f"{name}: index", low=-size, high=size)
     index = where(index < 0, index + size, index)
-    matches = equal(reshape(arange(x.shape[axis]), shape=(-1, 1)), reshape(index, shape=(1, -1)))
-    last = cast(amax(where(matches, arange(index.shape[0]) + 1, 0), 1), dtype=index.dtype) - 1
+    last = scatter_nd_max(full((size,), -1), reshape(index, shape=(-1, 1)), arange(index.shape[0]))     # which slice is there
     written = gather_axis(source, maximum(last, 0), axis=axis)
     there = reshape(last >= 0, shape=tuple(-1 if i == axis else 1 for i in range(x.ndim)))
     return where(there, written, x)
@@ -115,6 +114,7 @@ def fill(type: DTypeLike, shape: Sequence[int], value: TensorLike) -> Tensor:
     return full(shape, value, dtype=type)
 
 
+@planned
 def fill_diagonal(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     """x with its main diagonal filled. It gives a new Tensor: x keeps its elements.
 
@@ -168,6 +168,7 @@ def resized(x: TensorLike, *shape: Any) -> Tensor:
     return reshape(flat, shape=shape)
 
 
+@planned
 def put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """x with the elements of `source` written, or added, at places in row-major order.
 

@@ -22,7 +22,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .axes import as_size, normal_axes, normal_axis
 from .basic import cast, move_batch_axis
 from .complex_numbers import make_complex, part_dtype, real
@@ -303,6 +303,7 @@ _SEVERAL_AXES = documented(axes=_AXES + _NORM.lstrip(), errors=_ERRORS)
 # ---------------------------------------------------------------- complex transforms
 
 @_ONE_AXIS
+@planned
 def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along one axis: out[k] = sum_j input[j] exp(-2 pi i j k / n).
 
@@ -316,6 +317,7 @@ def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None
 
 
 @_ONE_AXIS
+@planned
 def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of fft: out[j] = 1 / n sum_k input[k] exp(2 pi i j k / n).
 
@@ -329,6 +331,7 @@ def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
 
 
 @_SEVERAL_AXES
+@planned
 def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """`fft` along several axes.
 
@@ -341,6 +344,7 @@ def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str |
 
 
 @_SEVERAL_AXES
+@planned
 def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of fftn.
 
@@ -353,6 +357,7 @@ def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
 
 
 @_SEVERAL_AXES
+@planned
 def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """`fft` along two axes, the last by default.
 
@@ -365,6 +370,7 @@ def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: s
 
 
 @_SEVERAL_AXES
+@planned
 def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of fft2.
 
@@ -379,6 +385,7 @@ def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
 # ---------------------------------------------------------------- transforms of, and to, real numbers
 
 @_ONE_AXIS
+@planned
 def rfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """fft of real numbers: the first n // 2 + 1 results; the others are their conjugates, backwards.
 
@@ -392,6 +399,7 @@ def rfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
 
 
 @_ONE_AXIS
+@planned
 def irfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of rfft: real numbers. Imaginary parts that no rfft has (at 0 and n / 2) are left out.
 
@@ -405,6 +413,7 @@ def irfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | No
 
 
 @_SEVERAL_AXES
+@planned
 def rfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """`fftn` of real numbers: of the last axis the first half, n // 2 + 1 results.
 
@@ -417,6 +426,7 @@ def rfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
 
 
 @_SEVERAL_AXES
+@planned
 def irfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of rfftn: real numbers. A size for the last axis is the result's; without it, it is 2 (m - 1) for m.
 
@@ -429,6 +439,7 @@ def irfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str
 
 
 @_SEVERAL_AXES
+@planned
 def rfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """`rfftn` along two axes, the last by default.
 
@@ -441,6 +452,7 @@ def rfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
 
 
 @_SEVERAL_AXES
+@planned
 def irfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of rfft2.
 
@@ -453,6 +465,7 @@ def irfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm:
 
 
 @_ONE_AXIS
+@planned
 def hfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """fft of numbers that are their own conjugates backwards, given by their first half: the result is real.
 
@@ -466,6 +479,7 @@ def hfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
 
 
 @_ONE_AXIS
+@planned
 def ihfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of hfft: the first half, n // 2 + 1 results.
 
@@ -479,6 +493,7 @@ def ihfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | No
 
 
 @_SEVERAL_AXES
+@planned
 def hfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """`hfft` along the last axis, fft along the others.
 
@@ -491,6 +506,7 @@ def hfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
 
 
 @_SEVERAL_AXES
+@planned
 def ihfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of hfftn.
 
@@ -503,6 +519,7 @@ def ihfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str
 
 
 @_SEVERAL_AXES
+@planned
 def hfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """`hfftn` along two axes, the last by default.
 
@@ -515,6 +532,7 @@ def hfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
 
 
 @_SEVERAL_AXES
+@planned
 def ihfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of hfft2.
 

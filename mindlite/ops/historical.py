@@ -17,6 +17,7 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor
 from ..mindir.graph import AnfNode
+from ..mindir.primitive import planned
 from .arithmetic import abs
 from .axes import as_known_number, normal_axis
 from .basic import cast, reduce_sum, reshape
@@ -72,6 +73,7 @@ def mirror_pad(input_x: TensorLike, paddings: Any, mode: str) -> Tensor:
     return x
 
 
+@planned
 def batch_dot(x1: TensorLike, x2: TensorLike, axes: Any = None) -> Tensor:
     """The product of the axes `axes` = (of x1, of x2), for each part of the batch (the first axis).
 
@@ -111,6 +113,7 @@ def clip_by_global_norm(x: Sequence[Tensor], clip_norm: float = 1.0, use_norm: A
     return tuple(scaled(tuple(x), clip_norm))
 
 
+@planned
 def intopk(x1: TensorLike, x2: TensorLike, k: int) -> Tensor:
     """bool[N] : is the score x1[i, x2[i]] among the k largest of x1[i], and finite?"""
     scores, labels = as_operand(x1), as_operand(x2)
@@ -147,6 +150,7 @@ def tuple_to_array(input_x: Any) -> Tensor:
     return Tensor(list(input_x), dt.float32 if isinstance(input_x[0], float) else dt.int64)
 
 
+@planned
 def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5,
         norm_region: str = "ACROSS_CHANNELS") -> Tensor:
     """Local response normalisation: x / (bias + alpha * the sum of squares of the channels at most depth_radius away) ** beta.

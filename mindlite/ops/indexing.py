@@ -8,6 +8,9 @@ Numbers that are compared with positions instead of being read at (labels, segme
 """
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 
 from ..common import dtype as dt
@@ -20,7 +23,7 @@ from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scala
 from .axes import axes_of, normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
 from .define import as_operand, cast_to, elementwise
-from .logic import logical_and, where
+from .logic import equal, logical_and, where
 from .sbp import letters, sbp_rule
 from .slicing import zeros_like_shape
 from .structure import concat
@@ -409,6 +412,74 @@ _scatter_rules(scatter_nd_add)
 _scatter_rules(scatter_nd_update)
 
 
+@primitive(traits={"library"}, prepare=_widened_second)
+def scatter_nd_max(x, indices, updates, *, include_self=True):
+    """x with the largest of updates[i.., b..] at [indices[i.., 0], .., b..], and of what x has there where include_self.
+
+    A NaN wins. Equals share the gradient evenly, as amax has it.
+    """
+
+
+@primitive(traits={"library"}, prepare=_widened_second)
+def scatter_nd_min(x, indices, updates, *, include_self=True):
+    """x with the smallest of updates[i.., b..] at [indices[i.., 0], .., b..], and of what x has there where include_self.
+
+    A NaN wins. Equals share the gradient evenly, as amin has it.
+    """
+
+
+def _scatter_extremum(prim, fold):
+    @infer_rule(prim)
+    def infer(x, indices, updates, *, include_self):
+        if x.dtype.kind == "c":
+            raise DTypeError(f"{prim.name}: complex numbers have no order", note=f"x: {x}")
+        return _scatter_nd_infer(x, indices, updates)
+
+    @eval_rule(prim)
+    def evaluate(x, indices, updates, *, include_self):
+        out = np.array(x)
+        if not indices.shape[-1]:
+            slices = list(updates.reshape(math.prod(indices.shape[:-1]), *x.shape))
+            return np.array(functools.reduce(fold, slices, out if include_self or not slices else slices[0]))
+        columns = _columns(prim.name, x, indices)
+        if not include_self:
+            out[columns] = updates
+        fold.at(out, columns, updates)
+        return out
+
+    def shares(x, indices, updates, out, include_self):
+        """Which part of the results x and the updates are: 1 over the number of equals."""
+        counted = x.dtype if x.dtype.itemsize > 2 else dt.float32
+        theirs = cast_to(equal(updates, gather_nd(out, indices)), counted)
+        if include_self:
+            mine = cast_to(equal(x, out), counted)
+        else:
+            mine = scatter_nd_update(cast_to(zeros_like_shape(x), counted) + 1, indices, zeros_like_shape(theirs))
+        count = scatter_nd_add(mine, indices, theirs)
+        return cast_to(mine / count, x.dtype), cast_to(theirs / gather_nd(count, indices), x.dtype)
+
+    @bprop_rule(prim)
+    def bprop(x, indices, updates, out, dout, *, include_self):
+        if not x.dtype.is_differentiable:
+            return None, None, None
+        mine, theirs = shares(x, indices, updates, out, include_self)
+        return mine * dout, None, theirs * gather_nd(dout, indices)
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out, *, include_self):
+        x, indices, updates = primals
+        mine, theirs = shares(x, indices, updates, out, include_self)
+        dx = zeros_like_shape(x) if tangents[0] is None else mine * tangents[0]
+        return dx if tangents[2] is None else scatter_nd_add(dx, indices, theirs * tangents[2])
+
+    @vmap_rule(prim)
+    def vmap(args, dims, size, *, include_self):
+        x, indices, updates = (batched(a, d, size) for a, d in zip(args, dims))
+        return prim(x, _batch_column(indices, size), updates, include_self=include_self), 0
+
+    sbp_rule(prim, lambda x, indices, updates, *, include_self: _scatter_nd_spec(x, indices, updates))
+
+
 def _gather_nd_spec(input_x, indices):
     depth, lead = indices.shape[-1], letters(indices.ndim - 1)
     rest = letters(input_x.ndim - depth, indices.ndim - 1)
@@ -424,6 +495,8 @@ def _scatter_nd_spec(x, indices, updates):
 sbp_rule(gather_nd, _gather_nd_spec, linear=[{0}])
 sbp_rule(scatter_nd_add, _scatter_nd_spec, linear=[{0, 2}])
 sbp_rule(scatter_nd_update, _scatter_nd_spec, linear=[{0, 2}])
+_scatter_extremum(scatter_nd_max, np.maximum)
+_scatter_extremum(scatter_nd_min, np.minimum)
 
 
 # ---------------------------------------------------------------- gather_elements: element by element

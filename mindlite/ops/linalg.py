@@ -377,6 +377,7 @@ def scaled(x, factor):
     return x * factor
 
 
+@planned
 def tensor_dot(x1: TensorLike, x2: TensorLike, axes: Any) -> Tensor:
     """The sum over pairs of axes: `axes` a number of axes (last of x1, first of x2) or (axes of x1, axes of x2)."""
     a, b = promote_operands((as_operand(x1), as_operand(x2)), {})[0]

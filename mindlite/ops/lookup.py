@@ -163,6 +163,7 @@ def tensor_scatter_update(input_x: TensorLike, indices: TensorLike, updates: Ten
     return scatter_nd_update(input_x, as_operand(indices), as_update("tensor_scatter_update", updates, dtype_of(input_x)))
 
 
+@planned
 def scatter_nd(indices: TensorLike, updates: TensorLike, shape: Sequence[int]) -> Tensor:
     """Zeros of `shape` with updates added at indices[.., k]."""
     updates = as_operand(updates)

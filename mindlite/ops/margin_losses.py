@@ -36,6 +36,7 @@ def _rows(name, input, target, same=False):
     return x, labels, lambda loss: loss[0] if single else loss
 
 
+@planned
 def multi_margin_loss(input: TensorLike, target: TensorLike, p: float = 1, margin: float = 1, weight: TensorLike | None = None,
                       reduction: str = "mean") -> Tensor:
     """The sum over classes i other than y of max(0, margin - x[y] + x[i]) ** p, divided by the number of classes.
@@ -55,6 +56,7 @@ def multi_margin_loss(input: TensorLike, target: TensorLike, p: float = 1, margi
     return reduced("multi_margin_loss", plain(reduce_sum(others, axis=1, keepdims=False) / x.shape[1]), reduction)
 
 
+@planned
 def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """The sum over labels y and other classes i of max(0, 1 - x[y] + x[i]), divided by the number of classes.
 
@@ -75,6 +77,7 @@ def multilabel_margin_loss(input: TensorLike, target: TensorLike, reduction: str
     return reduced("multilabel_margin_loss", plain(loss), reduction)
 
 
+@planned
 def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike, weight: TensorLike | None = None,
                                 reduction: str = "mean") -> Tensor:
     """The mean over classes of the binary cross entropy of sigmoid(input) with target.

@@ -369,6 +369,7 @@ def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
     return _with_bias(reshape(out, shape=tuple(out.shape[:2]) + (out.shape[3],)), bias)
 
 
+@planned
 def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None, stride: Ints = 1,
                      pad_mode: str = "valid", padding: Ints = 0, output_padding: Ints = 0, dilation: Ints = 1,
                      groups: int = 1) -> Tensor:

@@ -144,6 +144,7 @@ def _channels(name, x, *vectors):
     return (1, x.shape[1]) + (1,) * (x.ndim - 2)
 
 
+@planned
 def batch_norm_train(input: TensorLike, weight: TensorLike, bias: TensorLike, eps: float = 1e-05) -> tuple[Tensor, ...]:
     """Batch normalisation by the moments of the batch, over all axes but axis 1.
 
@@ -200,13 +201,19 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
         raise ArgumentError("batch_norm: the running moments are wanted where training is False")
     if dtype_of(x).kind != "f":
         raise DTypeError(f"batch_norm: does not take {dtype_of(x).name}", note=f"input_x: {list(x.shape)}")
-    shape = _channels("batch_norm", x, running_mean, running_var, weight, bias)
-    scale = rsqrt(running_var + eps)
+    return _by_moments(x, running_mean, running_var, weight, bias, eps)
+
+
+@planned
+def _by_moments(x, mean, variance, weight, bias, eps):
+    shape = _channels("batch_norm", x, mean, variance, weight, bias)
+    scale = rsqrt(variance + eps)
     scale = scale if weight is None else scale * weight
-    shift = -running_mean * scale if bias is None else bias - running_mean * scale
+    shift = -mean * scale if bias is None else bias - mean * scale
     return _scaled(x, scale, shift, shape)
 
 
+@planned
 def instance_norm(input: TensorLike, weight: TensorLike | None = None, bias: TensorLike | None = None,
                   eps: float = 1e-05) -> Tensor:
     """Each channel of each item brought to mean 0 and variance 1, times weight, plus bias.

@@ -447,6 +447,7 @@ def _one_axis(value):
     return value[0] if isinstance(value, (tuple, list)) else value
 
 
+@planned
 def max_pool1d(x: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                ceil_mode: bool = False, *, pad_mode: str = "pad") -> Any:
     """The maximum of each window of a line; NaN wins.

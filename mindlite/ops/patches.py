@@ -79,6 +79,7 @@ def _spread(x, axis, step):
     return reshape(pad_constant(wide, ends), shape=shape)[(slice(None),) * axis + (slice(0, shape[axis] - step + 1),)]
 
 
+@planned
 def fold(input: TensorLike, output_size: Sequence[int], kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
          stride: Ints = 1) -> Tensor:
     """The picture whose windows are the columns of input, added where they overlap: the transpose of `unfold`.

@@ -9,6 +9,7 @@ from typing import Any
 from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .axes import as_known_int
 from .basic import reshape
 from .define import as_operand
@@ -47,6 +48,7 @@ def _as_pictures(x):
     return reshape(x, shape=(n, c * d, h, w))
 
 
+@planned
 def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *, pad_mode: str = "pad") -> Any:
     """The maximum of each window of a volume; NaN wins.
@@ -79,6 +81,7 @@ def max_pool3d(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding
     return reshape(values, shape=shape), reshape(lines // (oh * ow) * (h * w) + inner, shape=shape)
 
 
+@planned
 def avg_pool3d(input_x: TensorLike, kernel_size: Ints = 1, stride: Ints | None = 1, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, divisor_override: int = 0, *, pad_mode: str = "pad") -> Tensor:
     """The mean of each window of a volume.

@@ -132,6 +132,7 @@ def vecdot(x: TensorLike, y: TensorLike, axis: int = -1) -> Tensor:
     return sum((a.conj() if dtype_of(a).kind == "c" else a) * b, axis)
 
 
+@planned
 def bidense(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor:
     """out[.., o] = sum_ij input1[.., i] weight[o, i, j] input2[.., j] + bias[o]."""
     a, w = _pair(input1, weight)
@@ -224,6 +225,7 @@ def row_distances_bprop(a, b, out, dout):
     return cast_to(da, dtype), cast_to(db, dtype)
 
 
+@planned
 def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
     """The p-norm distances of the pairs of rows of input[.., n, m], i < j : [.., n (n - 1) / 2]. raises : ShapeError"""
     x = as_operand(input)
@@ -249,6 +251,7 @@ def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
     return _p_norm(reshape(a - b, shape=(-1,)), p, 0)
 
 
+@planned
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The matrix with x ** (N - 1), .., x, 1 as its columns (Vandermonde).
 
@@ -298,6 +301,7 @@ def trapz(y: Tensor, x: Tensor | None = None, dx: float = 1.0, dim: int = -1) ->
 
 # ---------------------------------------------------------------- parts of matrices
 
+@planned
 def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
     """x[.., m, n] with zeros outside `lower` diagonals below and `upper` above the main one; negative: all of them."""
     x = as_operand(x)

@@ -17,7 +17,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor
 from ..mindir.abstract import AbstractTensor
 from ..mindir.constraints import require
-from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, primitive, vmap_rule
+from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
 from .arithmetic import abs, ceil, clamp, floor, maximum, minimum
 from .basic import batched, reduce_sum, reshape
 from .creation import arange
@@ -76,6 +76,7 @@ def _between_many(start, size, cells, length, dtype):
     return total / samples
 
 
+@planned
 def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: int, spatial_scale: float, sample_num: int = 2,
               roi_end_mode: int = 1) -> Tensor:
     """The features inside each box, as a picture of pooled_height x pooled_width cells.
@@ -104,6 +105,7 @@ def roi_align(features: Tensor, rois: Tensor, pooled_height: int, pooled_width: 
     return matmul(matmul(expand_dims(rows, 1), pictures), expand_dims(swapaxes(columns, 1, 2), 1))
 
 
+@planned
 def ps_roi_pooling(features: Tensor, rois: Tensor, spatial_scale: float, group_size: int, output_dim: int) -> Tensor:
     """Position-sensitive means: cell (i, j) of output channel d is the mean of input channel (d * G + i) * G + j.
 

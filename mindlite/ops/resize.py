@@ -13,6 +13,7 @@ from ..common import dtype as dt
 from ..common.annotations import Ints
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Tensor
+from ..mindir.primitive import planned
 from .arithmetic import ceil, clamp, floor
 from .axes import as_size
 from .basic import cast, reshape
@@ -74,6 +75,7 @@ def _matrices(name, shape, size, mode, align_corners, half_pixel_centers):
             for n, m in zip(shape[2:], size)]
 
 
+@planned
 def resize(x: Tensor, size: Ints, mode: str = "bilinear", align_corners: bool = False,
            half_pixel_centers: bool = False) -> Tensor:
     """x[N, C, H, W] interpolated to the spatial `size` (two ints).
@@ -93,6 +95,7 @@ def resize_backward(dout, x, mode="bilinear", align_corners=False, half_pixel_ce
     return matmul(matmul(swapaxes(cast_to(down, dtype_of(dout)), 0, 1), dout), cast_to(across, dtype_of(dout)))
 
 
+@planned
 def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size: Sequence[int], method: str = "bilinear",
                     extrapolation_value: float = 0.0) -> Tensor:
     """Boxes of pictures, each interpolated to `crop_size`: [boxes, height, width, C], float32.

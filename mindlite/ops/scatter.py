@@ -1,16 +1,17 @@
 """x with updates combined into the elements at indices[.., k]: added, multiplied, the larger, written.
 
-Equal indices all count: sums go to scatter_nd_add, the others take one update after the other.
+Equal indices all count: sums and extrema are operators, products and quotients take one update after the other.
 """
 from __future__ import annotations
 
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
-from .arithmetic import maximum, minimum, neg
+from ..mindir.primitive import planned
+from .arithmetic import neg
 from .axes import axes_of
 from .basic import reshape
 from .define import as_operand, as_update, cast_to, dtype_of
-from .indexing import gather_nd, scatter_nd_add, scatter_nd_update
+from .indexing import gather_nd, scatter_nd_add, scatter_nd_max, scatter_nd_min, scatter_nd_update
 
 
 def _operands(x, indices, updates):
@@ -31,6 +32,7 @@ def tensor_scatter_add(input_x, indices, updates):
     return scatter_nd_add(*_operands(input_x, indices, updates))
 
 
+@planned
 def tensor_scatter_sub(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x less the updates at the positions of `indices`; where a position occurs twice, both are subtracted.
 
@@ -79,6 +81,7 @@ def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: Tensor
     return _one_by_one(input_x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
 
 
+@planned
 def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """The larger of input_x and the updates at the positions of `indices`; where a position occurs twice, the largest.
 
@@ -87,10 +90,12 @@ def tensor_scatter_max(input_x: TensorLike, indices: TensorLike, updates: Tensor
     updates : Tensor [.., *slice], converted to the dtype of input_x
     raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that are
               no integers
+    gradient: shared evenly among equal largest elements
     """
-    return _one_by_one(input_x, indices, updates, maximum)
+    return scatter_nd_max(*_operands(input_x, indices, updates))
 
 
+@planned
 def tensor_scatter_min(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """The smaller of input_x and the updates at the positions of `indices`; where a position occurs twice, the smallest.
 
@@ -99,8 +104,9 @@ def tensor_scatter_min(input_x: TensorLike, indices: TensorLike, updates: Tensor
     updates : Tensor [.., *slice], converted to the dtype of input_x
     raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for complex and for indices that are
               no integers
+    gradient: shared evenly among equal smallest elements
     """
-    return _one_by_one(input_x, indices, updates, minimum)
+    return scatter_nd_min(*_operands(input_x, indices, updates))
 
 
 COMBINE = {

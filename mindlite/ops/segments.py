@@ -2,23 +2,22 @@
 
     unsorted_segment_sum(x, ids, n)[k] = the sum of the x[i] with ids[i] = k            ids may have several axes
 
-Sums are scattered; the other folds go over rows and segments at once, with what leaves them unchanged where a row is of
-another segment.
+Sums and extrema are scattered; products go over rows and segments at once, with 1 where a row is of another segment.
 """
 from __future__ import annotations
 
 from ..common.errors import DTypeError, Refusal, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.graph import AnfNode
+from ..mindir.primitive import planned
 from .arithmetic import maximum
 from .basic import reshape
-from .creation import arange, ones, zeros
+from .creation import arange, full, ones
 from .axes import as_size
 from .define import as_operand, check_tensors, dtype_of
-from .indexing import bounded_indices, gather_axis
+from .indexing import bounded_indices, gather_axis, scatter_nd_add, scatter_nd_max, scatter_nd_min
 from .logic import equal, greater_equal, less, logical_and, where
-from .lookup import tensor_scatter_add
-from .reduction import amax, amin, prod, reduce_any
+from .reduction import amax, prod
 
 
 def _rows(name, x, ids, num_segments):
@@ -32,6 +31,17 @@ def _rows(name, x, ids, num_segments):
     return reshape(x, shape=(-1, *rest)), reshape(ids, shape=(-1,)), rest
 
 
+def _scattered(name, scatter, input, segment_ids, num_segments, begin, **attrs):
+    """The rows scattered into a table of begin(dtype); rows with a negative number go to one more row, which falls away."""
+    num_segments = as_size(name, num_segments)
+    rows, ids, rest = _rows(name, input, segment_ids, num_segments)
+    inside = logical_and(greater_equal(ids, 0), less(ids, num_segments))
+    positions = reshape(where(inside, ids, num_segments), shape=(-1, 1))
+    table = full((num_segments + 1, *rest), begin(dtype_of(rows)), dtype=dtype_of(rows))
+    return scatter(table, positions, rows, **attrs)[:num_segments]
+
+
+@planned
 def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
     """The sums of the rows that have the same number; zeros where there is none. Rows with a negative number are left out.
 
@@ -41,60 +51,65 @@ def unsorted_segment_sum(input_x: TensorLike, segment_ids: TensorLike, num_segme
     raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
                    of input_x, DTypeError for numbers that are no integers, ArgumentError where num_segments is no int
     """
-    num_segments = as_size("unsorted_segment_sum", num_segments)
-    rows, ids, rest = _rows("unsorted_segment_sum", input_x, segment_ids, num_segments)
-    inside = logical_and(greater_equal(ids, 0), less(ids, num_segments))
-    positions = reshape(where(inside, ids, num_segments), shape=(-1, 1))
-    made = tensor_scatter_add(zeros((num_segments + 1, *rest), dtype_of(rows)), positions, rows)
-    return made[:num_segments]
+    return _scattered("unsorted_segment_sum", scatter_nd_add, input_x, segment_ids, num_segments, lambda dtype: 0)
 
 
-def _fold(name, doc, fold, neutral, empty=None):
-    """neutral, empty: (dtype) -> what leaves a fold unchanged, and what a segment without rows has (None: that)"""
-    def segments(x, segment_ids, num_segments):
-        num_segments = as_size(name, num_segments)
-        rows, ids, rest = _rows(name, x, segment_ids, num_segments)
-        of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
-        of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
-        spread = reshape(rows, shape=(rows.shape[0], 1, *rest))
-        dtype = dtype_of(rows)
-        if dtype.kind == "c" and empty is not None:
-            raise DTypeError(f"{name}: complex numbers have no order")
-        folded = fold(where(of, spread, neutral(dtype)), 0)
-        return folded if empty is None else where(reduce_any(of, axis=0), folded, empty(dtype))
-    segments.__name__ = segments.__qualname__ = name
-    segments.__doc__ = f"""{doc}
-
-    Rows with a negative number are left out.
-
-    x            : Tensor [.., *row] of any dtype{' but complex' if empty is not None else '; integers and bools count as int64'}
-    segment_ids  : int[..], the number of each row;     num_segments : int
-    out          : [num_segments, *row]
-    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
-                   of x, DTypeError for another dtype, ArgumentError where num_segments is no int
-    """
-    return segments
-
-
-def _end(end, infinite=False):
-    """(dtype) -> the type's smallest or largest number: "min" or "max". infinite: for floats the infinity there"""
+def _end_of(end):
+    """(dtype) -> the type's smallest or largest number: "min" or "max". raises : DTypeError of complex numbers"""
     def number(dtype):
-        if infinite and dtype.kind == "f":
-            return float("-inf" if end == "min" else "inf")
+        if dtype.kind == "c":
+            raise DTypeError("unsorted_segment: complex numbers have no order")
         if dtype.kind == "b":
             return end == "max"
         return (float if dtype.kind == "f" else int)(getattr(dtype.limits, end))
     return number
 
 
-unsorted_segment_max = _fold("unsorted_segment_max",
-                             "The largest of the rows with the same number; the dtype's smallest where there is none.",
-                             amax, _end("min", True), _end("min"))
-unsorted_segment_min = _fold("unsorted_segment_min",
-                             "The smallest of the rows with the same number; the dtype's largest where there is none.",
-                             amin, _end("max", True), _end("max"))
-unsorted_segment_prod = _fold("unsorted_segment_prod",
-                              "The product of the rows with the same number; 1 where there is none.", prod, lambda dtype: 1)
+@planned
+def unsorted_segment_max(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
+    """The largest of the rows with the same number; the dtype's smallest where there is none. Rows with a negative number are
+    left out.
+
+    x            : Tensor [.., *row] of any dtype but complex
+    segment_ids  : int[..], the number of each row;     num_segments : int
+    out          : [num_segments, *row]
+    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
+                   of x, DTypeError for another dtype, ArgumentError where num_segments is no int
+    gradient     : shared evenly among equal largest elements
+    """
+    return _scattered("unsorted_segment_max", scatter_nd_max, x, segment_ids, num_segments, _end_of("min"), include_self=False)
+
+
+@planned
+def unsorted_segment_min(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
+    """The smallest of the rows with the same number; the dtype's largest where there is none. Rows with a negative number are
+    left out.
+
+    x            : Tensor [.., *row] of any dtype but complex
+    segment_ids  : int[..], the number of each row;     num_segments : int
+    out          : [num_segments, *row]
+    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
+                   of x, DTypeError for another dtype, ArgumentError where num_segments is no int
+    gradient     : shared evenly among equal smallest elements
+    """
+    return _scattered("unsorted_segment_min", scatter_nd_min, x, segment_ids, num_segments, _end_of("max"), include_self=False)
+
+
+@planned
+def unsorted_segment_prod(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
+    """The product of the rows with the same number; 1 where there is none. Rows with a negative number are left out.
+
+    x            : Tensor [.., *row] of any dtype; integers and bools count as int64
+    segment_ids  : int[..], the number of each row;     num_segments : int
+    out          : [num_segments, *row]
+    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
+                   of x, DTypeError for another dtype, ArgumentError where num_segments is no int
+    """
+    num_segments = as_size("unsorted_segment_prod", num_segments)
+    rows, ids, rest = _rows("unsorted_segment_prod", x, segment_ids, num_segments)
+    of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
+    of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
+    return prod(where(of, reshape(rows, shape=(rows.shape[0], 1, *rest)), 1), 0)
 
 
 def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from ..common import dtype as dt
 from ..common.dtype import DTypeLike
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
+from ..mindir.primitive import planned
 from .arithmetic import abs
 from .axes import as_size
 from .basic import reshape
@@ -110,6 +111,7 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     return _window("kaiser_window", window_length, periodic, dtype, shape)
 
 
+@planned
 def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: TensorLike | None = None,
          center: bool = True, pad_mode: str = "REFLECT", normalized: bool = False, onesided: bool | None = None,
          return_complex: bool | None = None) -> Any:

@@ -14,7 +14,7 @@ from ..common.errors import ArgumentError, DeviceError, DTypeError, ShapeError, 
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
-from ..mindir.primitive import current_interpreter
+from ..mindir.primitive import current_interpreter, planned
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .array_methods import select_scatter, slice_scatter
@@ -226,6 +226,7 @@ def _rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         structure.swapaxes(structure.flip(input, (first,)), first, second)
 
 
+@planned
 def _diff(x: Tensor, n: int = 1, axis: int = -1, prepend: TensorLike | None = None, append: TensorLike | None = None) -> Tensor:
     """Each element along `axis` less the one before it, n times.
 
@@ -313,6 +314,7 @@ def _matrix_power(input: Tensor, n: int) -> Tensor:
     return _copy(input) if out is input else out
 
 
+@planned
 def _kthvalue(input: Tensor, k: int, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """(the k-th smallest element along `axis`, its index int64); NaN counts as the largest. Of equals the first has the lower k.
 
@@ -351,6 +353,7 @@ def _scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
     return lookup.tensor_scatter_elements(input, index, broadcast_to(src, shape=index.shape), axis)
 
 
+@planned
 def _fmax(input: TensorLike, other: TensorLike) -> Tensor:
     """The larger of both elements; where one is NaN, the other.
 
@@ -361,6 +364,7 @@ def _fmax(input: TensorLike, other: TensorLike) -> Tensor:
     return logic.where(logic.isnan(input), other, logic.where(logic.isnan(other), input, arithmetic.maximum(input, other)))
 
 
+@planned
 def _fmin(input: TensorLike, other: TensorLike) -> Tensor:
     """The smaller of both elements; where one is NaN, the other.
 
@@ -371,6 +375,7 @@ def _fmin(input: TensorLike, other: TensorLike) -> Tensor:
     return logic.where(logic.isnan(input), other, logic.where(logic.isnan(other), input, arithmetic.minimum(input, other)))
 
 
+@planned
 def _cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of the rows of `input`: out[i, j] = sum_k w[k] (x[i, k] - mean_i) conj(x[j, k] - mean_j) / (sum of w -
     correction).

@@ -36,6 +36,7 @@ def _unpool(name, x, indices, axes, kernel_size, stride, padding, output_size):
     return reshape(out, shape=lead + sizes)
 
 
+@planned
 def max_unpool1d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
     """Values put back at the positions from max pooling, in a line of zeros. Where a position occurs twice, one of the values
@@ -49,6 +50,7 @@ def max_unpool1d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: 
     return _unpool("max_unpool1d", x, indices, 1, kernel_size, stride, padding, output_size)
 
 
+@planned
 def max_unpool2d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
     """Values put back at the positions from max pooling, in a plane of zeros. Where a position occurs twice, one of the values
@@ -62,6 +64,7 @@ def max_unpool2d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: 
     return _unpool("max_unpool2d", x, indices, 2, kernel_size, stride, padding, output_size)
 
 
+@planned
 def max_unpool3d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> Tensor:
     """Values put back at the positions from max pooling, in a volume of zeros. Where a position occurs twice, one of the values

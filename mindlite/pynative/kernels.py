@@ -30,7 +30,8 @@ from ..mindir.builder import results_of
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
-from ..ops.indexing import gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add
+from ..ops.indexing import (gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add, scatter_nd_max,
+                            scatter_nd_min, scatter_nd_update)
 from ..ops.basic import transpose
 from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
@@ -41,7 +42,8 @@ from .beside import Making
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
 _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
-_INDICES[scatter_nd_add] = lambda args, attrs: [(args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]
+_INDICES.update(dict.fromkeys((scatter_nd_add, scatter_nd_update, scatter_nd_max, scatter_nd_min), lambda args, attrs: [
+    (args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]))
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LINES = frozenset({median_along.name, sort_along.name, topk_along.name, *SCANS, *RUNNING, *TRANSFORMS,
                     *(prim.name for prim in _INDICES)})

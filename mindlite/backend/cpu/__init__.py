@@ -18,7 +18,8 @@ __all__ = ["conv2d_plan", "explain", "library_kernel"]
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),
-          "elements_add": (scatter, "elements_add_kernel"), "topk": (selection, "topk_kernel"),
+          "elements_add": (scatter, "elements_add_kernel"), "scatter": (scatter, "scatter_kernel"),
+          "topk": (selection, "topk_kernel"),
           "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel"),
           "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel"),
           "pixels": (pixels, "pixels_kernel"), "fourier": (fourier, "fourier_kernel")}
@@ -34,7 +35,8 @@ def library_kernel(name, target=None, **facts):
 
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
              panels.panel_matmul_kernel, pixels.pixels_kernel, pooling.pool2d_kernel, scatter.index_add_kernel,
-             scatter.elements_add_kernel, fourier.fourier_kernel, lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel,
+             scatter.elements_add_kernel, scatter.scatter_kernel,
+             fourier.fourier_kernel, lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel,
              selected.selected_kernel, selection.topk_kernel, sorting.sort_kernel and sorting.median_kernel; they document
              the args. conv2d_plan says which parts a convolution has
     target : the Target that it is written for, by default the current one
@@ -142,6 +144,6 @@ def _extrema(dtype):
 
 
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
-           "elements_add": _sums, "topk": _best, "scan": _running, "running": _extrema,
+           "elements_add": _sums, "scatter": _sums, "topk": _best, "scan": _running, "running": _extrema,
            "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored, "pixels": _pixels,
            "fourier": _transformed}

@@ -1,5 +1,5 @@
 """Rows, or single elements, added to a table at indices that are known at run time: the gradients of an embedding, of
-gather_elements, sort and topk.
+gather_elements, sort and topk; rows written there, or the larger or smaller ones.
 
     out[a, i[j, 0], i[j, 1], .., c] += updates[a, j, c]        index_add: an index may come several times
     out[a, i[a, j, c], c]           += updates[a, j, c]        elements_add
@@ -30,9 +30,36 @@ def index_add_kernel(dtype, index, depth, target=None):
     return kernel_of(write_index_add, to_dtype(dtype), to_dtype(index), depth, target=target or current())
 
 
+def _extremum(is_better):
+    """What stays of two numbers: the better one; a NaN wins."""
+    return lambda f, old, new: f.select(is_better(old, new) | old.differs(old), old, new)
+
+
+WAYS = {"add": lambda f, old, new: old + new, "update": lambda f, old, new: new,
+        "max": _extremum(lambda old, new: old > new), "min": _extremum(lambda old, new: old < new)}
+
+
+def scatter_kernel(dtype, index, depth, how, target=None):
+    """As index_add_kernel, for one of WAYS; None also for the extrema of unsigned integers."""
+    if not has_gemm(to_dtype(dtype)) or to_dtype(index).name not in INDEX_DTYPES or (
+            to_dtype(dtype).kind == "u" and how != "update"):
+        return None
+    return kernel_of(write_scatter, to_dtype(dtype), to_dtype(index), depth, how, target=target or current())
+
+
 @kernel_writer(lambda dtype, index, depth: f"index_add_{dtype.short}_{index.short}_{depth}")
 def write_index_add(f, dtype, index, depth):
     """The kernel."""
+    _write(f, dtype, index, depth, "add")
+
+
+@kernel_writer(lambda dtype, index, depth, how: f"scatter_{how}_{dtype.short}_{index.short}_{depth}")
+def write_scatter(f, dtype, index, depth, how):
+    """The kernel."""
+    _write(f, dtype, index, depth, how)
+
+
+def _write(f, dtype, index, depth, how):
     (indices, updates, out, tables, columns, count), sizes = map(f.arg, range(6)), [f.arg(6 + d) for d in range(depth)]
     indices, updates, out = f.array(index, indices), f.array(dtype, updates), f.array(dtype, out)
     wide = columns >= tables
@@ -46,7 +73,7 @@ def write_index_add(f, dtype, index, depth):
             position, inside = position * size + i, inside & (i >= 0) & (i < size)
         row, target = updates.at((a * count + j) * columns), out.at((a * product(sizes) + position) * columns)
         with f.loop(first, f.select(inside, last, first)) as c:
-            target[c] = target[c] + row[c]
+            target[c] = WAYS[how](f, target[c], row[c])
 
 
 def elements_add_kernel(dtype, index, target=None):
