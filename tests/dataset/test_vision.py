@@ -253,6 +253,67 @@ def test_crops_flips_and_padding():
         vision.RandomCrop(60)(IMAGE)
 
 
+def test_an_array_that_is_turned_about_another_point_gets_the_size_of_the_turned_image():
+    image = np.arange(24, dtype=np.uint8).reshape(4, 6)                      # the numbers are MindSpore 2.10's
+    assert vision.Rotate(90, expand=True, center=(0, 0))(image).tolist() == [[7, 13, 19, 0], [6, 12, 18, 0]] + 4 * [[0] * 4]
+    assert vision.Rotate(45, expand=True, center=(2, 1))(image).tolist() == [
+        [0, 0, 0, 4, 5, 0, 0], [0, 0, 3, 3, 10, 17, 0], [0, 1, 2, 9, 15, 16, 23], [0, 1, 7, 14, 15, 21, 0],
+        [0, 6, 13, 13, 20, 0, 0], [0, 0, 12, 19, 0, 0, 0], [0] * 7]
+
+
+def test_what_is_outside_of_an_image_with_alpha_is_transparent():
+    image = np.arange(32, dtype=np.uint8).reshape(2, 4, 4)
+    assert vision.Rotate(30, fill_value=7)(image)[0, 0].tolist() == [7, 7, 7, 0]
+    assert vision.Rotate(30, fill_value=(5, 6, 7))(image)[0, 0].tolist() == [5, 6, 7, 0]
+    assert vision.Affine(90.0, [0.0, 0.0], 1.0, 0.0, fill_value=(5, 6, 7))(image)[0, 0].tolist() == [5, 6, 7, 0]
+
+
+def test_areas_are_averaged_where_both_sizes_shrink_and_mixed_where_one_grows():
+    rows = np.repeat(np.arange(10, dtype=np.float32)[None] ** 2, 2, 0)
+    for image, axis in (rows, 0), (rows.T.copy(), 1):
+        def resized(height, width, image=image, axis=axis):
+            size = (height, width) if axis == 0 else (width, height)
+            return vision.Resize(size, vision.Inter.AREA)(image).take(0, axis).tolist()
+        assert resized(1, 2) == resized(2, 2) == [6.0, 51.0]
+        assert np.allclose(resized(5, 2), [0.8, 33.8])                       # OpenCV's, as MindSpore 2.10 gives them
+        assert resized(5, 2, image.astype(np.uint8)) == [1, 34]
+
+
+def test_cubic_resizing_by_pillow_takes_bytes_alone():
+    with pytest.raises(RuntimeError, match="PILCUBIC is for images of uint8, got float32"):
+        vision.Resize((3, 3), vision.Inter.PILCUBIC)(IMAGE.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_hue_saturation_and_value_keep_the_dtype_of_floats(dtype):
+    image = (IMAGE / 255).astype(dtype)
+    for convert in vision.RgbToHsv(True), vision.HsvToRgb(True):
+        assert convert(image).dtype == dtype and convert(IMAGE).dtype == np.float64
+
+
+def test_colours_get_an_alpha_of_the_dtype_s_opaque_and_keep_their_own():
+    convert = vision.ConvertColor(vision.ConvertMode.COLOR_BGR2RGBA)
+    for dtype, opaque in (np.uint8, 255), (np.uint16, 65535), (np.float32, 1.0), (np.float64, 1.0):
+        assert convert(np.array([[[1, 2, 3]]], dtype)).tolist() == [[[3, 2, 1, opaque]]]
+        assert convert(np.array([[[1, 2, 3, 4]]], dtype)).tolist() == [[[3, 2, 1, 4]]]
+    turned = vision.ConvertColor(vision.ConvertMode.COLOR_RGBA2BGRA)(np.array([[[1, 2, 3]]], np.uint8))
+    assert turned.tolist() == [[[3, 2, 1, 255]]]
+    for mode in vision.ConvertMode.COLOR_GRAY2RGB, vision.ConvertMode.COLOR_GRAY2RGBA:
+        with pytest.raises(RuntimeError, match="number of channels of the image, 3, does not fit"):
+            vision.ConvertColor(mode)(IMAGE)
+
+
+def test_grey_of_whole_numbers_is_rounded():
+    image = np.array([[[20, 134, 9], [142, 164, 33]]], np.uint16)
+    assert vision.ConvertColor(vision.ConvertMode.COLOR_RGB2GRAY)(image).tolist() == [[86, 142]]
+
+
+def test_contrast_is_about_the_mean_which_is_rounded_for_bytes_alone():
+    image = np.array([[[90] * 3], [[91] * 3]], np.uint8)
+    assert (vision.AdjustContrast(0.0)(image) == 90).all()                   # halves to even, as OpenCV rounds
+    assert np.allclose(vision.AdjustContrast(0.0)(image.astype(np.float32) - 0.25), 90.25)
+
+
 def test_maps_of_the_plane_are_pillow_s():
     expected = np.asarray(PIL.rotate(30, Image.Resampling.NEAREST))
     assert (vision.Rotate(30)(IMAGE) != expected).mean() < 0.02
@@ -415,7 +476,7 @@ def test_loops_over_pixels_give_the_bits_of_numpy():
         image = numbers.integers(0, 256, (h + 3, w + 5, channels), np.uint8)[1:1 + h, 2:2 + w]
         mean, std = numbers.random((2, channels)) * [[200], [90]] + 1
         assert kernels.byte_image(image)
-        weights = [resizing._weights(have, want, vision.Inter.LINEAR) for have, want in ((h, height), (w, width))]
+        weights = [resizing._weights(have, want, vision.Inter.LINEAR, False) for have, want in ((h, height), (w, width))]
         assert (kernels.linear_bytes(image, height, width) == resizing._linear_bytes(image, *weights)).all()
         assert (kernels.mirrored(image) == image[:, ::-1]).all()
         plain = (image.astype(np.float32) - mean.astype(np.float32)) / std.astype(np.float32)

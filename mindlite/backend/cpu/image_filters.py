@@ -148,10 +148,10 @@ def _of_hue(f, hue, saturation, value):
 
 @kernel_writer(lambda channels, order, floats: f"reordered_{channels}_{order}{'_floats' * floats}")
 def write_reordered(f, channels, order, floats):
-    """The channels in the order of the digits of `order`; A is 255."""
+    """The channels in the order of the digits of `order`; A is 255, of floats 1."""
     stride, width, kind = f.arg(1), f.arg(2), float32 if floats else uint8
     image, out = f.array(kind, f.arg(0)), f.array(kind, f.arg(3))
-    full = f.number(F32, 255.0) if floats else f.number(I8, 255)
+    full = f.number(F32, 1.0) if floats else f.number(I8, 255)
     with f.loop(f.begin, f.end) as y:
         line, target = image.at(y * stride), out.at(y * width * len(order))
         with f.loop(0, width) as x:

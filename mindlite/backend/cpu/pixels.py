@@ -29,7 +29,7 @@ def pixels_kernel(kind, dtype, channels, facts=(), target=None):
            "nearest"     args [image, bytes of a row, out, its width, int64[width], int64[height]: which columns, which rows],
                                [begin, end): rows of out; channels: bytes of a pixel
            "reordered"   args [image, elements of a row, width, out], [begin, end): rows; facts: a digit for each channel of out,
-                               A for 255; image and out are float32
+                               A for 255, of floats 1; image and out are float32
            "sharpened"   args [image, elements of a row, height, width, out, float32[share of the image, of the smoothed one]],
                                [begin, end): rows; facts: image and out are float32
            "grey"        args [image, elements of a row, width, out of one channel], [begin, end): rows; facts: image and out are

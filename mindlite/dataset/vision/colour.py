@@ -41,14 +41,14 @@ GREY = 0.299, 0.587, 0.114
 
 
 def grey_of(image: np.ndarray) -> np.ndarray:
-    """The brightness of each pixel: of bytes in OpenCV's whole numbers, of others in float64."""
+    """The brightness of each pixel: of bytes in OpenCV's whole numbers, of others in float64; whole numbers are rounded."""
     if image.shape[2] == 3 and (kernels.byte_image(image) or kernels.float_image(image)):
         return kernels.grey(image)
     if image.dtype == np.uint8:
         parts = image.astype(np.int32)
         return ((parts[..., 0] * 9798 + parts[..., 1] * 19235 + parts[..., 2] * 3735 + 16384) >> 15).astype(np.uint8)
     red, green, blue = (image[..., k].astype(np.float64) * share for k, share in enumerate(GREY))
-    return (red + green + blue).astype(image.dtype)
+    return as_bytes(red + green + blue, image)
 
 
 def of_bytes(image: np.ndarray, name: str) -> np.ndarray:
@@ -82,7 +82,7 @@ def enhanced(enhance: Any, by_array: Any, coloured: bool = True) -> Any:
 
 
 brightness = enhanced(ImageEnhance.Brightness, lambda image, f: blended(image, 0, f), coloured=False)
-contrast = enhanced(ImageEnhance.Contrast, lambda image, f: blended(image, int(grey_of(image).mean() + 0.5), f))
+contrast = enhanced(ImageEnhance.Contrast, lambda image, f: blended(image, as_bytes(grey_of(image).mean(), image), f))
 saturation = enhanced(ImageEnhance.Color, lambda image, f: blended(image, grey_of(image)[..., None], f))
 
 
@@ -461,9 +461,9 @@ def RandomGrayscale(image, /, prob=0.1):
     return image
 
 
-_CONVERSIONS = {                         # order of the input's channels in the output; "A": 255 where the input has none
+_CONVERSIONS = {                         # order of the input's channels in the output; "A": the fourth, opaque where it has none
     ConvertMode.COLOR_RGB2RGBA: "012A", ConvertMode.COLOR_RGBA2RGB: "012", ConvertMode.COLOR_RGB2BGRA: "210A",
-    ConvertMode.COLOR_RGBA2BGR: "210", ConvertMode.COLOR_RGB2BGR: "210", ConvertMode.COLOR_RGBA2BGRA: "2103",
+    ConvertMode.COLOR_RGBA2BGR: "210", ConvertMode.COLOR_RGB2BGR: "210", ConvertMode.COLOR_RGBA2BGRA: "210A",
     ConvertMode.COLOR_GRAY2RGB: "000", ConvertMode.COLOR_GRAY2RGBA: "000A",
 }
 
@@ -477,49 +477,14 @@ def ConvertColor(image, /, convert_mode):
         return grey_of(image[..., 2::-1])
     order = _CONVERSIONS[convert_mode]
     image = image[..., None] if image.ndim == 2 else image
-    if max(int(c) for c in order if c != "A") >= image.shape[2]:
-        raise DataError(f"ConvertColor: number of channels of the image, {image.shape[2]}, does not fit {convert_mode.name}")
+    channels = image.shape[2]
+    if max(int(c) for c in order if c != "A") >= channels or "1" not in order and channels > 1:
+        raise DataError(f"ConvertColor: number of channels of the image, {channels}, does not fit {convert_mode.name}")
+    order = order.replace("A", "3") if channels == 4 else order
     if kernels.byte_image(image) or kernels.float_image(image):
         return kernels.reordered(image, order)
-    alpha = np.full(image.shape[:2], 255, image.dtype)
+    alpha = np.full(image.shape[:2], np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1, image.dtype)
     return np.stack([alpha if c == "A" else image[..., int(c)] for c in order], -1)
-
-
-def _channels_last(image: Any, is_hwc: bool, name: str) -> np.ndarray:
-    if not isinstance(image, (np.ndarray, Image.Image)):
-        raise ArgumentError(f"{name}: img should be NumPy or PIL image. Got {type(image)}.")
-    image = np.asarray(image)
-    if image.ndim not in (3, 4):
-        raise ArgumentError(f"{name}: img shape should be (H, W, C)/(N, H, W, C)/(C, H, W)/(N, C, H, W). Got {image.shape}.")
-    image = image if is_hwc else np.moveaxis(image, -3, -1)
-    if image.shape[-1] != 3:
-        raise ArgumentError(f"{name}: img should be 3 channels RGB img. Got {image.shape[-1]} channels.")
-    return image
-
-
-@operation(is_hwc=flag)
-def RgbToHsv(image, /, is_hwc=False):
-    """Hue, saturation and value of red, green, blue in [0, 1] (Smith 1978)."""
-    rgb = _channels_last(image, is_hwc, "RgbToHsv").astype(np.float64)
-    value, spread = rgb.max(-1), np.ptp(rgb, -1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rc, gc, bc = ((value - rgb[..., k]) / spread for k in range(3))
-        hue = np.where(rgb[..., 0] == value, bc - gc, np.where(rgb[..., 1] == value, 2 + rc - bc, 4 + gc - rc)) / 6 % 1
-        hsv = np.stack([np.where(spread == 0, 0, hue), np.where(spread == 0, 0, spread / value), value], -1)
-    return hsv if is_hwc else np.moveaxis(hsv, -1, -3)
-
-
-@operation(is_hwc=flag)
-def HsvToRgb(image, /, is_hwc=False):
-    """Red, green, blue of hue, saturation and value in [0, 1]."""
-    hsv = _channels_last(image, is_hwc, "HsvToRgb").astype(np.float64)
-    hue, saturation_, value = hsv[..., 0], hsv[..., 1], hsv[..., 2]
-    part = hue * 6.0 - np.trunc(hue * 6.0)
-    p, q, t = value * (1 - saturation_), value * (1 - saturation_ * part), value * (1 - saturation_ * (1 - part))
-    sector = np.trunc(hue * 6.0).astype(int) % 6
-    rgb = np.stack([np.choose(sector, choices) for choices in (
-        (value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q))], -1)
-    return rgb if is_hwc else np.moveaxis(rgb, -1, -3)
 
 
 # ------------------------------------------------------------------- numbers for networks

@@ -341,17 +341,18 @@ def affine_inverse(centre: tuple, angle: float, shift: tuple, scale: float, shea
 
 
 def rotated(image: np.ndarray, degrees: float, how: Inter, expand: bool, centre: tuple | None, value: Any) -> np.ndarray:
-    """The image rotated counter-clockwise. expand : it grows so that nothing is lost"""
+    """The image rotated counter-clockwise. expand : its size becomes that of the turned image, also where the centre is not
+    the middle and parts are lost"""
     height, width = image.shape[:2]
-    if not expand or centre is not None:
-        middle = (width / 2, height / 2) if centre is None else (centre[0] + 0.5, centre[1] + 0.5)
+    middle = (width / 2, height / 2) if centre is None else (centre[0] + 0.5, centre[1] + 0.5)
+    if not expand:
         return warped(image, (height, width), affine_inverse(middle, -degrees, (0, 0), 1.0, (0, 0)), how, value)
-    if degrees % 90 == 0:
+    if degrees % 90 == 0 and centre is None:
         return np.rot90(image, int(degrees // 90) % 4).copy()
     a = math.radians(degrees)
     wide = width * abs(math.cos(a)) + height * abs(math.sin(a))
     tall = width * abs(math.sin(a)) + height * abs(math.cos(a))
-    inverse = affine_inverse((width / 2, height / 2), -degrees, (wide / 2 - width / 2, tall / 2 - height / 2), 1.0, (0, 0))
+    inverse = affine_inverse(middle, -degrees, (wide / 2 - width / 2, tall / 2 - height / 2), 1.0, (0, 0))
     return warped(image, (round(tall), round(wide)), inverse, how, value)
 
 

@@ -99,7 +99,7 @@ def mirrored(image: np.ndarray) -> np.ndarray:
 
 
 def reordered(image: np.ndarray, order: str) -> np.ndarray:
-    """The channels in the order of the digits of `order`; A is 255. image : see `byte_image` and `float_image`"""
+    """The channels in the order of the digits of `order`; A is 255, of floats 1. image : see `byte_image` and `float_image`"""
     height, width, channels = image.shape
     out = np.empty((height, width, len(order)), image.dtype)
     _run(_function("reordered", channels, order, image.dtype == np.float32), height, _address(image),

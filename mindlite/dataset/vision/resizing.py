@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from ...common.lazy import LazyModule
-from ..operation import as_pil
+from ..operation import DataError, as_pil
 from .kinds import RESAMPLING, Inter, known
 
 kernels = LazyModule("mindlite.dataset.vision.kernels")
@@ -32,6 +32,8 @@ def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.n
     if image.shape[:2] == (height, width):
         return image.copy()
     if how == Inter.PILCUBIC:
+        if image.dtype != np.uint8:
+            raise DataError(f"Resize: PILCUBIC is for images of uint8, got {image.dtype}; use CUBIC, or ToType.")
         return resize_pil(as_pil(image), height, width, how)
     if how == Inter.NEAREST:
         rows, columns = (_nearest(have, want) for have, want in ((image.shape[0], height), (image.shape[1], width)))
@@ -42,8 +44,9 @@ def resize_array(image: np.ndarray, height: int, width: int, how: Inter) -> np.n
         how = Inter.AREA                 # OpenCV's
     if how == Inter.LINEAR and kernels.byte_image(image):
         return kernels.linear_bytes(image, height, width)
-    vertical, horizontal = _weights(image.shape[0], height, how), _weights(image.shape[1], width, how)
-    if image.dtype == np.uint8 and how == Inter.LINEAR:
+    grows = height > image.shape[0] or width > image.shape[1]
+    vertical, horizontal = (_weights(have, want, how, grows) for have, want in zip(image.shape, (height, width)))
+    if image.dtype == np.uint8 and (how == Inter.LINEAR or how == Inter.AREA and grows):
         return _linear_bytes(image, vertical, horizontal)
     if kernels.byte_image(image) or kernels.float_image(image):
         return kernels.resampled(image, vertical, horizontal)
@@ -64,12 +67,12 @@ def _nearest(have: int, want: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=256)
-def _weights(have: int, want: int, how: Inter) -> tuple[np.ndarray, np.ndarray]:
-    """(indices [want, k], weights [want, k] in float32) of the neighbours of each new row."""
+def _weights(have: int, want: int, how: Inter, grows: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(indices [want, k], weights [want, k] in float32) of the neighbours of each new row. grows : one of the two sizes grows"""
     scale = have / want
-    if how == Inter.AREA and scale > 1:
+    if how == Inter.AREA and not grows:
         return _areas(have, want, scale)
-    if how == Inter.AREA:                # growing: linear between the cells' borders
+    if how == Inter.AREA:                # linear between the cells' borders, along both axes
         base = np.floor(np.arange(want) * scale).astype(np.int64)
         part = (np.arange(want) + 1) - (base + 1) / scale
         part = np.where(part <= 0, 0, part - np.floor(part)).astype(np.float32)

@@ -28,13 +28,14 @@ def warped(image: np.ndarray, size: tuple[int, int], inverse: Sequence[float], h
 
     inverse : six numbers of an affine map, counted from the corner of the first pixel; or eight of a perspective one, counted
               from its middle
-    value   : what stands outside, one number or one for each channel
+    value   : what stands outside: a number, or one for each of the first three channels; 0 in a fourth, which is transparent
     """
     known(how, "arrays", Inter.NEAREST, Inter.LINEAR, Inter.CUBIC, Inter.AREA, *[Inter.PILCUBIC] * (len(inverse) == 8))
     nearest, affine = how == Inter.NEAREST, len(inverse) == 6
     planes = image if image.ndim == 3 else image[..., None]
-    values = np.atleast_1d(np.asarray(value, np.float64))
-    filling = np.broadcast_to(values if len(values) == 1 else values[:planes.shape[2]], planes.shape[2:])
+    channels = planes.shape[2]
+    filling = np.zeros(channels)
+    filling[:3] = value if np.ndim(value) == 0 else value[:channels]
     if planes.dtype.kind in "iu":
         limits = np.iinfo(planes.dtype)
         filling = np.clip(np.rint(filling), limits.min, limits.max)
