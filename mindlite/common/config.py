@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .records import dataclass
@@ -28,6 +29,12 @@ class Switch:
 
 def _flag(text: str) -> bool:
     return text.lower() not in ("", "0", "false", "no")
+
+
+def _says_malloc(environment: Mapping[str, str]) -> bool:
+    """Does the environment tell glibc's malloc what to keep?"""
+    return "glibc.malloc" in environment.get("GLIBC_TUNABLES", "") or any(
+        f"MALLOC_{what}_" in environment for what in ("TRIM_THRESHOLD", "MMAP_THRESHOLD", "MMAP_MAX", "TOP_PAD"))
 
 
 SWITCHES = (
@@ -73,6 +80,9 @@ SWITCHES = (
     Switch("freeze", True, "MINDLITE_FREEZE", _flag,
            "garbage collections walk past what lived at import, but for `gc.collect()` and one a minute behind a gradient "
            "(common/garbage.py); 0: the collector is left as it is", at_import=True),
+    Switch("kept_memory", 0 if _says_malloc(os.environ) else 256, "MINDLITE_KEPT_MEMORY", int,
+           "MB of freed memory that glibc's malloc keeps for what is made next (common/kept_memory.py); 0, and where the "
+           "environment has MALLOC_TRIM_THRESHOLD_ or the like: malloc is left as it is", at_import=True),
     Switch("ranks_timeout", 300.0, "MINDLITE_RANKS_TIMEOUT", float,
            "seconds after which a rank that waits for another gives up, and all ranks end"),
     Switch("shared_memory", True, "MINDLITE_SHARED_MEMORY", _flag,

@@ -22,7 +22,6 @@ A worker ends when its parent does: a thread of it waits for the end of a pipe w
 from __future__ import annotations
 
 import collections
-import ctypes
 import math
 import mmap
 import multiprocessing
@@ -41,12 +40,12 @@ import numpy as np
 
 from ..common import log
 from ..common.errors import MindliteError
+from ..common.kept_memory import keep_memory
 
 ALIGNMENT = 64
 DEPTH = 2                                # requests that a worker holds: it computes one while the other waits or is taken
 SPARE = 4                                # results of a worker that wait for their turn, or that the program holds, without a copy
 FIRST_SIZE = 1 << 20                     # bytes of a region; it grows by doubling
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3                  # of malloc.h
 KEPT = 32 << 20                          # bytes of free memory that a worker keeps
 END_AFTER = 1.0                          # seconds that a worker has to end before it is killed
 
@@ -335,7 +334,7 @@ def _serve(link: Any, worker: _Worker, compute: Callable, life: tuple[int, int],
     """The life of a worker: requests come and results go until the parent ends or hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)             # Ctrl-C is the parent's business
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _keep_memory()
+    keep_memory(KEPT)                                        # images come and go
     os.close(life[1])
     for other in others:
         other.close()
@@ -355,14 +354,6 @@ def _serve(link: Any, worker: _Worker, compute: Callable, life: tuple[int, int],
             link.send((slot, good, *pack(value, region)))
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
-
-
-def _keep_memory() -> None:
-    """Let glibc keep what arrays of a few MB leave behind: images come and go, and memory from the system is cleared first."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:                                  # glibc's; other systems have their own ways
-        for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
-            mallopt(option, KEPT)
 
 
 def report(error: BaseException) -> str:

@@ -6,6 +6,7 @@ since ops, which is below, cannot know them.
 from .. import ops
 from ..common.config import config
 from ..common.garbage import freeze
+from ..common.kept_memory import keep_memory
 from .cell import run_as_graph  # noqa: F401
 from .composite import ForiLoop, HyperMap, Map, MultitypeFuncGraph, Scan, WhileLoop, constexpr
 from .context import (get_context, mutable, set_context, set_deterministic, set_device)  # noqa: F401
@@ -25,5 +26,7 @@ for _made in (grad, value_and_grad, get_grad, vjp, jvp, linearize, jacfwd, jacre
               InsertGradientOf):
     setattr(ops, getattr(_made, "__name__"), _made)
 
+if config.kept_memory:
+    keep_memory(config.kept_memory << 20)
 if config.freeze:
     freeze()
