@@ -18,7 +18,10 @@ MOST_MAPPED = 32 << 20                                       # glibc maps what i
 
 
 def keep_memory(nbytes: int) -> None:
-    """Let glibc keep up to so many free bytes at the end of its heap; other systems have their own ways."""
+    """Let glibc keep freed memory at the end of its heap; other systems have their own ways.
+
+    nbytes : int, how many bytes at most
+    """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, min(nbytes, MOST_MAPPED))

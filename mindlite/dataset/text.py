@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import re
-import sys
 import unicodedata
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, cast
@@ -16,10 +16,13 @@ from typing import Any, Callable, Iterable, Iterator, cast
 import numpy as np
 
 from ..common.errors import ArgumentError, FileFormatError, ValueRangeError
+from ..common.lazy import LazyModule
 from .operation import DataError, Operation, dtype_of, flag, items, joins, kind_of, operation, optional, whole, worded
 from .pieces import (JiebaMode, JiebaTokenizer, SentencePieceModel, SentencePieceTokenizer, SentencePieceVocab,
                      SPieceTokenizerLoadType, SPieceTokenizerOutType, one_text, texts, tokens_of)
 from .vocabulary import Lookup, Vocab
+
+regular = LazyModule("regex")          # Unicode's properties, which `re` does not know
 
 
 class NormalizeForm(enum.IntEnum):
@@ -161,21 +164,24 @@ def ToNumber(data, /, data_type):
     for k, token in enumerate(tokens.ravel().tolist()):
         try:
             value = int(token) if kind.kind in "iu" else float(token)
+            if "_" in token:                                 # Python's words for digits, nobody else's
+                raise ValueError
         except ValueError:
             raise DataError(f"ToNumber: it is invalid to convert \"{token}\" to a number.") from None
-        if kind.kind in "iu" and not np.iinfo(kind).min <= value <= np.iinfo(kind).max:
+        limits = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+        if abs(value) < math.inf and not int(limits.min) <= value <= int(limits.max):
             raise DataError(f"ToNumber: string input {token} will be out of bounds if cast to {kind}. The valid range is: "
-                            f"[{np.iinfo(kind).min}, {np.iinfo(kind).max}].")
+                            f"[{limits.min}, {limits.max}].")
         out[k] = value
     return out.reshape(tokens.shape)
 
 
 # ------------------------------------------------------------------- tokenizers
 
-def matches(pattern: str, text: str) -> Iterator[tuple[str, int]]:
-    """(match, byte where it begins)"""
+def matches(found: Iterable, text: str) -> Iterator[tuple[str, int]]:
+    """(match, byte where it begins) of matches in a text"""
     byte = last = 0
-    for match in re.finditer(pattern, text):
+    for match in found:
         byte += len(text[last:match.start()].encode())
         last = match.start()
         yield match.group(), byte
@@ -184,7 +190,7 @@ def matches(pattern: str, text: str) -> Iterator[tuple[str, int]]:
 def cut(pattern: str, text: str, with_offsets: bool) -> Any:
     """The matches of a pattern without groups as `tokens_of` gives them."""
     if with_offsets:
-        return tokens_of(matches(pattern, text), True)
+        return tokens_of(matches(re.finditer(pattern, text), text), True)
     return np.array(re.findall(pattern, text) or [""])
 
 
@@ -214,85 +220,62 @@ def UnicodeCharTokenizer(data, /, with_offsets=False):
     return cut(r"(?s).", one_text(data, "UnicodeCharTokenizer"), with_offsets)
 
 
-def script(char: str) -> str:
-    """The script of a character: the first word of a letter's name, COMMON for what is no letter, INHERITED for marks."""
-    category = unicodedata.category(char)
-    if category in ("Mn", "Me"):
-        return "INHERITED"
-    if category[0] != "L":
-        return "COMMON"
-    return unicodedata.name(char, "COMMON").partition(" ")[0]
+# The scripts of Unicode 15; what later versions add counts as one more.
+_SCRIPTS = """
+    Common Latin Bopomofo Inherited Greek Coptic Cyrillic Armenian Hebrew Arabic Syriac Thaana Nko Samaritan Mandaic Devanagari
+    Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic
+    Cherokee Canadianaboriginal Ogham Runic Tagalog Hanunoo Buhid Tagbanwa Khmer Mongolian Limbu Taile Newtailue Buginese
+    Taitham Balinese Sundanese Batak Lepcha Olchiki Braille Glagolitic Tifinagh Han Hiragana Katakana Yi Lisu Vai Bamum
+    Sylotinagri Phagspa Saurashtra Kayahli Rejang Javanese Cham Taiviet Meeteimayek Linearb Lycian Carian Olditalic Gothic
+    Oldpermic Ugaritic Oldpersian Deseret Shavian Osmanya Osage Elbasan Caucasianalbanian Vithkuqi Lineara Cypriot
+    Imperialaramaic Palmyrene Nabataean Hatran Phoenician Lydian Meroitichieroglyphs Meroiticcursive Kharoshthi Oldsoutharabian
+    Oldnortharabian Manichaean Avestan Inscriptionalparthian Inscriptionalpahlavi Psalterpahlavi Oldturkic Oldhungarian
+    Hanifirohingya Yezidi Oldsogdian Sogdian Olduyghur Chorasmian Elymaic Brahmi Kaithi Sorasompeng Chakma Mahajani Sharada
+    Khojki Multani Khudawadi Grantha Newa Tirhuta Siddham Modi Takri Ahom Dogra Warangciti Divesakuru Nandinagari
+    Zanabazarsquare Soyombo Paucinhau Bhaiksuki Marchen Masaramgondi Gunjalagondi Makasar Kawi Cuneiform Cyprominoan
+    Egyptianhieroglyphs Anatolianhieroglyphs Mro Tangsa Bassavah Pahawhhmong Medefaidrin Miao Tangut Nushu Khitansmallscript
+    Duployan Signwriting Nyiakengpuachuehmong Toto Wancho Nagmundari Mendekikakui Adlam
+""".split()
+
+
+@functools.cache
+def _of_one_script() -> Any:
+    """The pattern of pieces of one script each, or of white space."""
+    others = "".join(f"\\p{{Script={name}}}" for name in _SCRIPTS)
+    scripts = [rf"(?:(?!\s)\p{{Script={name}}})+" for name in _SCRIPTS]
+    return regular.compile("|".join([r"\s+", *scripts, f"[^{others}]+"]))
 
 
 @operation(keep_whitespace=yes, with_offsets=yes)
 def UnicodeScriptTokenizer(data, /, keep_whitespace=False, with_offsets=False):
-    """Pieces of one script each; white space separates, and is a piece of its own if it is kept."""
+    """Pieces of one script of Unicode each; white space separates, and is a piece of its own if it is kept."""
     text = one_text(data, "UnicodeScriptTokenizer")
-    pieces: list[list] = []
-    byte, before = 0, None
-    for char in text:
-        here = "SPACE" if char.isspace() else script(char)
-        if here == "INHERITED" and before not in (None, "SPACE"):
-            here = before                                    # type: ignore[assignment]
-        if here == before:
-            pieces[-1][0] += char
-        else:
-            pieces.append([char, byte])
-        before, byte = here, byte + len(char.encode())
-    return tokens_of(((p[0], p[1]) for p in pieces if keep_whitespace or not p[0].isspace()), with_offsets)
+    found = matches(_of_one_script().finditer(text), text)
+    return tokens_of(((piece, byte) for piece, byte in found if keep_whitespace or not piece.isspace()), with_offsets)
 
 
 def split_by(pattern: str, keep: str, text: str) -> Iterator[tuple[str, int]]:
     """The pieces between matches of `pattern`, and those matches that `keep` matches too: (piece, byte where it begins)"""
     last = byte = 0
-    for match in re.finditer(pattern, text):
+    for match in regular.finditer(pattern, text):
         if match.start() == match.end():
             continue
         if match.start() > last:
             yield text[last:match.start()], byte
         byte += len(text[last:match.start()].encode())
-        if keep and re.fullmatch(keep, match.group()):
+        if keep and regular.fullmatch(keep, match.group()):
             yield match.group(), byte
         byte, last = byte + len(match.group().encode()), match.end()
     if last < len(text):
         yield text[last:], byte
 
 
-@functools.cache
-def characters_of(category: str) -> str:
-    """The characters of a general category of Unicode, as ranges for a regular expression. raises : ValueError"""
-    inside = np.array([unicodedata.category(chr(code)).startswith(category) for code in range(sys.maxunicode + 1)])
-    edges = np.flatnonzero(np.diff(inside, prepend=False, append=False)).reshape(-1, 2)
-    if not len(edges):
-        raise ValueError(f"Unicode has no category {category!r}")
-    return "".join(f"\\U{first:08x}-\\U{last - 1:08x}" for first, last in edges.tolist())
-
-
-def with_properties(pattern: str) -> str:
-    """A pattern with the characters in place of ICU's \\p{category} and \\P{category}. raises : ValueError"""
-    found, inside, k = [], False, 0
-    while k < len(pattern):
-        named = re.compile(r"\\([pP])\{(\w+)\}").match(pattern, k)
-        part = pattern[k:k + 2] if pattern[k] == "\\" else pattern[k]
-        if named:
-            part, negated = named.group(), named.group(1) == "P"
-            if inside and negated:
-                raise ValueError(f"{part} inside of [..]")
-            found.append(characters_of(named.group(2)) if inside else f"[{'^' * negated}{characters_of(named.group(2))}]")
-        else:
-            found.append(part)
-            inside = part == "[" or inside and part != "]"
-        k += len(part)
-    return "".join(found)
-
-
 def regex(value: Any, name: str) -> str:
-    """A regular expression, ICU's \\p{..} for Unicode's properties among them. raises : ArgumentError, ValueRangeError"""
+    """A regular expression, with Unicode's properties and words as ICU has them. raises : ArgumentError, ValueRangeError"""
     kind_of(str)(value, name)
     try:
-        value = with_properties(value)
-        re.compile(value)
-    except (re.error, ValueError) as error:
+        regular.compile(value)
+    except regular.error as error:
         raise ValueRangeError(f"{name} is no regular expression: {error}") from None
     return value
 
@@ -543,10 +526,37 @@ def NormalizeUTF8(data, /, normalize_form=NormalizeForm.NFKC):
     return _each(data, lambda token: unicodedata.normalize(normalize_form.name, token), "NormalizeUTF8")
 
 
-@operation(pattern=regex, replace=kind_of(str), replace_all=flag)
+@functools.cache
+def replacement(pattern: str, value: str) -> tuple[str | int, ...]:
+    """The parts of a replacement in ICU's words: text, and the numbers of groups (`$1`, as many digits as there are groups for).
+
+    raises : ValueRangeError for a group that the pattern does not have
+    """
+    parts: list[str | int] = []
+    groups = regular.compile(pattern).groups
+    for escaped, sign, digits, text in re.findall(r"(?s)\\(.)|(\$)(\d*)|([^$\\]+|\\$)", value):
+        if not sign:
+            parts.append(escaped or text)
+            continue
+        fits = [n for n in range(1, len(digits) + 1) if int(digits[:n]) <= groups]
+        if not fits:
+            raise ValueRangeError(f"replace: ${digits} is no group of the pattern, which has {groups}; \\$ is the sign itself.")
+        parts += [int(digits[:fits[-1]]), digits[fits[-1]:]]
+    return tuple(parts)
+
+
+@operation(pattern=regex, replace=kind_of(str), replace_all=flag,
+           together=lambda given: replacement(given["pattern"], given["replace"]))
 def RegexReplace(data, /, pattern, replace, replace_all=True):
-    """Matches of a pattern replaced: all, or the first."""
-    return _each(data, lambda token: re.sub(pattern, replace, token, count=0 if replace_all else 1), "RegexReplace")
+    """Matches of a pattern replaced: all, or the first. replace : text; `$1` is what the first group matched, `\\$` the sign
+
+    Patterns and replacements are ICU's, as in MindSpore. raises : ArgumentError, ValueRangeError
+    """
+    parts = replacement(pattern, replace)
+
+    def replaced(match: Any) -> str:
+        return "".join([part if isinstance(part, str) else match.group(part) or "" for part in parts])
+    return _each(data, lambda token: regular.sub(pattern, replaced, token, count=0 if replace_all else 1), "RegexReplace")
 
 
 _DIGITS = "zero one two three four five six seven eight nine".split()
@@ -554,11 +564,12 @@ _DIGITS = "zero one two three four five six seven eight nine".split()
 
 @operation()
 def FilterWikipediaXML(data, /):
-    """Small letters and single spaces: without XML tags, digits spelt out (Mahoney 2006)."""
+    """Small Latin letters and single spaces: without entities and XML tags, digits spelt out (Mahoney 2006)."""
     def plain(text: str) -> str:
-        text = re.sub(r"<.*>", "", text).lower()
-        text = re.sub(r"\d", lambda digit: f" {_DIGITS[int(digit.group())]} ", text)
-        return re.sub(r"[^a-z]+", " ", text).strip()
+        text = re.sub("<.*>", "", re.sub("&[^;]*;", " ", text)).translate(_SMALL)
+        text = re.sub("[0-9]", lambda digit: f" {_DIGITS[int(digit.group())]} ", text)
+        text = re.sub(r"[^a-z\n]+", " ", text)
+        return " ".join(text.replace("\n ", "").split())      # as there: a line that ends before other signs joins its neighbour
     return _each(data, plain, "FilterWikipediaXML")
 
 

@@ -80,8 +80,13 @@ def _ends(value: Any, name: str) -> tuple:
 
 @operation(pad_shape=_ends)
 def PadEnd(data, /, pad_shape, pad_value=None):
-    """The data padded, or cut, at its ends to a shape. pad_shape : None keeps a size; pad_value : 0 or empty text by default"""
+    """The data padded, or cut, at its ends to a shape. pad_shape : None keeps a size; pad_value : 0 or empty text by default
+
+    Data without axes stays as it is.
+    """
     data = np.asarray(data)
+    if not data.ndim:
+        return data
     if len(pad_shape) != data.ndim:
         raise DataError(f"PadEnd: invalid pad shape, as rank of input is: {data.ndim}, and rank of pad value: {len(pad_shape)}")
     if pad_value is not None and isinstance(pad_value, (str, bytes)) != (data.dtype.kind in "US"):
@@ -132,6 +137,8 @@ def Fill(data, /, fill_value):
                         f"{data.dtype}")
     if data.dtype.kind in "US":
         return np.full(data.shape, fill_value)
+    if data.dtype.kind in "iu" and not np.iinfo(data.dtype).min <= fill_value <= np.iinfo(data.dtype).max:
+        raise DataError(f"Fill: {fill_value} is outside of {data.dtype}")
     return np.full(data.shape, fill_value, data.dtype)
 
 
@@ -203,12 +210,13 @@ def sliced_and_padded(cut: Slice, pad: Any) -> Callable:
 
 @operation()
 def Unique(data, /):
-    """(the different values in growing order, for each value its position among them, how often each appears)"""
+    """(the different values in the order in which they come, for each value its position among them, how often each appears)"""
     data = np.asarray(data)
     if data.ndim < 2:
         raise DataError(f"Unique: input must be at least 2-D in order to do unique op, got rank:{data.ndim}")
-    values, positions, counts = np.unique(data.ravel(), return_inverse=True, return_counts=True)
-    return values, positions.astype(np.int32), counts.astype(np.int32)
+    values, first, positions, counts = np.unique(data.ravel(), return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    return values[order], np.argsort(order)[positions.ravel()].astype(np.int32), counts[order].astype(np.int32)
 
 
 class Plugin(Operation):

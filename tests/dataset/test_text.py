@@ -20,6 +20,8 @@ def plain(value):
     (text.UnicodeCharTokenizer(), "ab 世", ["a", "b", " ", "世"]),
     (text.UnicodeScriptTokenizer(), "Welcome to Beijing 北京, 3.5!", ["Welcome", "to", "Beijing", "北京", ",", "3.5!"]),
     (text.UnicodeScriptTokenizer(keep_whitespace=True), "a b  北京", ["a", " ", "b", "  ", "北京"]),
+    (text.UnicodeScriptTokenizer(), "नमस्ते १२ e\u0301 ab\u200dc ﾜﾨ", ["नमस्ते", "१२", "e", "\u0301", "ab", "\u200d", "c", "ﾜ",
+     "ﾨ"]),
     (text.RegexTokenizer(r"\s+"), "a b  c", ["a", "b", "c"]), (text.RegexTokenizer(r"\s+", r"\s+"), "a b  c", ["a", " ", "b",
     "  ", "c"]),
     (text.BasicTokenizer(lower_case=True), "Héllo World!! 北京[UNK] x", ["hello", "world", "!", "!", "北", "京", "[UNK]", "x"]),
@@ -41,6 +43,11 @@ def plain(value):
     (text.RegexReplace(r"\p{Ll}|\p{Nd}", "_"), "Héß 4७Ω", "H__ __Ω"), (text.RegexReplace(r"[\p{Lu}x]", "_"), "aXxΩ", "a___"),
     (text.RegexReplace(r"\P{L}", ""), "a1-Ω ß", "aΩß"), (text.CaseFold(), "ＷＩＤＥ！ ﬁ", "wide! fi"),
     (text.FilterWikipediaXML(), "<a>Hello</a> 12 World!", "one two world"),
+    (text.FilterWikipediaXML(), "&lt;b&gt; AÉb &amp; x\ty\n 0", "b a b x yzero"),
+    (text.FilterWikipediaXML(), "one\n[[two", "onetwo"),
+    (text.RegexReplace(r"(\w)(\w)", "$2$1"), "abcd e", "badc e"),
+    (text.RegexReplace("(a)(b)?", r"$2<$12>\$\."), "ab a", "b<a2>$. <a2>$."),
+    (text.RegexReplace(r"\p{Han}+|[\P{L}]", "-"), "中国a1", "-a-"),
     (text.PythonTokenizer(lambda line: line.split("-")), "a-b", ["a", "b"]),
 ])
 def test_an_operation_gives_what_mindspore_gives(operation, data, expected):
@@ -95,6 +102,8 @@ def test_text_goes_through_a_pipeline(tmp_path):
     (lambda: text.Vocab.from_dict({"a": -1}), ValueError), (lambda: text.Lookup(3), TypeError),
     (lambda: text.Lookup(VOCAB)(np.array(["zz"])), RuntimeError), (lambda: text.Lookup(VOCAB, "nope"), ValueError),
     (lambda: text.WhitespaceTokenizer()(3), RuntimeError), (lambda: text.WhitespaceTokenizer()(np.array(["a b"])), RuntimeError),
+    (lambda: text.ToNumber(np.int8)(np.array("1_0")), RuntimeError),
+    (lambda: text.ToNumber(np.float16)(np.array("1e9")), RuntimeError),
     (lambda: text.ToNumber(np.int8)(np.array("300")), RuntimeError), (lambda: text.ToNumber(np.int8)(np.array("x")),
     RuntimeError),
     (lambda: text.Truncate(-1), ValueError), (lambda: text.Truncate("a"), TypeError), (lambda: text.Ngram([]), ValueError),
@@ -206,8 +215,9 @@ def test_a_file_of_lines_that_is_none_is_refused(tmp_path):
     (lambda: text.WordpieceTokenizer(PIECES, unknown_token=3), TypeError, "Wrong input type for unknown_token, should be string"),
     (lambda: text.BertTokenizer("words"), TypeError, "Wrong input type for vocab, should be text.Vocab object"),
     (lambda: text.RegexTokenizer(3), TypeError, "Wrong input type for delim_pattern, should be string"),
-    (lambda: text.RegexReplace(r"\p{Xx}", ""), ValueError, "no regular expression: Unicode has no category 'Xx'"),
-    (lambda: text.RegexReplace(r"[\P{L}]", ""), ValueError, "inside of"),
+    (lambda: text.RegexReplace(r"\p{Xx}", ""), ValueError, "no regular expression: unknown property"),
+    (lambda: text.RegexReplace("(a)", "$2"), ValueError, r"\$2 is no group of the pattern, which has 1"),
+    (lambda: text.RegexReplace("a", "5 $"), ValueError, r"\$ is no group of the pattern, which has 0"),
     (lambda: text.Ngram([1, "a"]), ValueError, "n needs to be a non-empty list of positive integers"),
 ])
 def test_operations_on_text_refuse_in_mindspores_words(call, error, why):

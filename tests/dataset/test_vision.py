@@ -580,7 +580,8 @@ def test_transforms_of_arrays():
     assert t.Mask(t.Relational.GE, 2, np.int32)(np.array([1, 2])).tolist() == [0, 1]
     assert t.Slice([0, 2])(np.array([1, 2, 3])).tolist() == [1, 3] and t.Slice(0, ...)(np.eye(2)).tolist() == [[1, 0]]
     assert t.Slice(True, -1)(np.array([[1, 2], [3, 4]])).tolist() == [[2], [4]]
-    assert [v.tolist() for v in t.Unique()(np.array([[3, 1], [3, 2]]))] == [[1, 2, 3], [2, 0, 2, 1], [1, 1, 2]]
+    assert [v.tolist() for v in t.Unique()(np.array([[3, 1], [3, 2]]))] == [[3, 1, 2], [0, 1, 0, 2], [2, 1, 1]]
+    assert t.PadEnd([4, 4])(np.array(7)).tolist() == 7
     assert [v.tolist() for v in t.Duplicate()(np.array([1]))] == [[1], [1]]
     assert t.Compose([lambda a, b: (a + b, a), lambda a, b: a * b])(2, 3) == 10
     picked = {t.RandomChoice([lambda x: 1, lambda x: 2])(0) for _ in range(30)}
@@ -593,7 +594,9 @@ def test_transforms_of_arrays():
     (lambda: transforms.Compose(3), TypeError), (lambda: transforms.Compose([]), ValueError),
     (lambda: transforms.Compose([3]), ValueError), (lambda: transforms.PadEnd([1, 2])(np.array([1])), RuntimeError),
     (lambda: transforms.TypeCast("nothing"), TypeError), (lambda: transforms.Slice(5)(np.array([1])), RuntimeError),
-    (lambda: transforms.Unique()(np.array([1])), RuntimeError), (lambda: transforms.Concatenate(3), ValueError),
+    (lambda: transforms.Fill(-1)(np.array([1], np.uint8)), RuntimeError),
+    (lambda: transforms.Unique()(np.array([1])), RuntimeError),
+    (lambda: transforms.Concatenate(3), ValueError),
     (lambda: transforms.Concatenate(0, [1]), TypeError), (lambda: transforms.RandomApply([3]), TypeError),
     (lambda: transforms.Mask(transforms.Relational.EQ, "a")(np.array([1])), RuntimeError),
     (lambda: transforms.PadEnd(["2"]), TypeError), (lambda: transforms.PadEnd(3), TypeError),
