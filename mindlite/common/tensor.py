@@ -512,7 +512,10 @@ class Parameter(Tensor):
         """Take over the values of `data`, cast to this dtype; its shape must be this shape unless `slice_shape`.
 
         On the CPU the elements get memory of their own: an array that `asnumpy` gave before keeps the values of before.
+        raises : ShapeError; DTypeError for a Python float that a Parameter of integers is to hold
         """
+        if type(data) is float and self.dtype.kind in "iu":
+            raise DTypeError(f"Parameter {self.name!r} is of {self.dtype.name}, which does not hold {data}", hint="int() of it")
         array = as_array(data, self.dtype)
         elements = self.elements
         if array.shape != elements.shape:

@@ -342,6 +342,10 @@ def check_input_dataset(*dataset: Any, dataset_type: Any) -> bool:
     return bool(dataset) and all(isinstance(item, dataset_type) for item in dataset)
 
 
+# switches of passes of MindSpore's compiler: a program may set them, and nothing here reads them
+NOT_SET, SET = "", "1"
+
+
 # ---------------------------------------------------------------- the process
 
 HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = "hccl_world_group", "nccl_world_group", "mccl_world_group"

@@ -318,8 +318,9 @@ MODULES = {
     **{f"ops.operations.{name}": (_OPERATIONS, _GRADIENTS) for name in (
         "array_ops", "math_ops", "nn_ops", "random_ops", "sparse_ops", "other_ops", "inner_ops", "image_ops",
         "control_ops", "debug_ops", "_grad_ops", "_scalar_ops", "_sequence_ops", "spectral_ops", "_csr_ops")},
-    **{f"ops.operations.manually_defined{room}": (_OPERATIONS, {
-        **_GRADIENTS, "rank": "mindlite.ops:rank", "tile": "mindlite.ops:tile", "shape_": "mindlite.mindspore.functions:shape_"})
+    **{f"ops.operations.manually_defined{room}": ((*_OPERATIONS, "mindlite.functional.words", "mindlite.functional.composite"), {
+        **_GRADIENTS, "rank": "mindlite.ops:rank", "tile": "mindlite.ops:tile", "shape_": "mindlite.mindspore.functions:shape_",
+        "scalar_bool": "builtins:bool"})
        for room in ("", ".ops_def")},
     "ops.operations.linalg_ops": (_OPERATIONS, {"Eigh": "mindlite.scipy.ops:Eigh"}),
     "ops.operations._inner_ops": (_OPERATIONS, {**_GRADIENTS, "TopTypeof": _INSIDE + "TopTypeof"}),
@@ -336,7 +337,11 @@ MODULES = {
     "ops.vm_impl_registry": (_OPERATIONS, {"vm_impl_registry": "mindlite.ops.operations.define:implementations"}),
     "_extends": ((), {"cell_attr_register": "mindlite.functional.jit:cell_attr_register"}),
     "_extends.parse": ((), {}),
-    "_extends.parse.compile_config": ((), {}),
+    "_extends.parse.compile_config": ((), {**{name: _INSIDE + "NOT_SET" for name in (
+        "AMP_ENABLE_ALL_FG", "BOOST_PARSE", "CHECK_BPROP", "ENABLE_DDE", "ENABLE_RECOMPUTE_BEFORE_INLINE", "FALLBACK_FORCE_ANY",
+        "FALLBACK_SUPPORT_LIST_DICT_INPLACE", "FOR_HALF_UNROLL", "GRAD_FOR_SCALAR", "GREED_PARSE", "IF_PARALLEL_CALL", "PRE_LIFT",
+        "RECURSIVE_EVAL", "SINGLE_EVAL", "STRICT_CHECK_PARENT_CONTEXT")}, **{name: _INSIDE + "SET" for name in (
+            "JIT_ENABLE_AUGASSIGN_INPLACE", "JIT_ENABLE_AUGASSIGN_INPLACE_FALLBACK")}}),
     "_checkparam": (("mindlite.common.checks",), {}),
     "_c_dataengine": ((), {}),
     "_c_expression.typing": (_DTYPE, {**_DTYPE_CLASSES, **{
@@ -476,7 +481,8 @@ MODULES = {
     "boost.less_batch_normalization": (("mindlite.boost.less_bn",), {}),
     "communication": (("mindlite.communication",), {name: _INSIDE + name for name in (
         "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP", "MCCL_WORLD_COMM_GROUP")}),
-    "communication.management": (("mindlite.communication",), {}),
+    "communication.management": (("mindlite.communication",), {name: _INSIDE + name for name in (
+        "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP")}),
     "communication._comm_helper": (("mindlite.communication",), {}),
     "communication.comm_func": (("mindlite.communication.comm_func",), {}),
 }

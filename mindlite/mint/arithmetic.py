@@ -9,11 +9,12 @@ that name in torch 2, whose names MindSpore's `mint` has.
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
+from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..mindir.constraints import require
 from ..mindir.graph import AnfNode
 from ..ops.axes import axes_of
-from ..ops.define import as_operand, dtype_of
+from ..ops.define import as_operand, cast_to, dtype_of
 from ..ops.linalg import added
 from ..ops.methods import METHODS, doc_of
 from ..ops.scalar import tensor_to_scalar
@@ -39,7 +40,7 @@ def _of_two(name, function, doc=None):
 
 for _name in ("abs acos acosh arccos arccosh arcsinh arctan arctanh asin asinh atan atanh ceil cos cosh erf erfc erfinv exp exp2 "
               "expm1 floor frac imag inverse isfinite isinf log log10 log1p log2 logical_not neg negative real "
-              "reciprocal rsqrt sigmoid sin sinh sqrt square tan tanh trunc bitwise_not").split():
+              "reciprocal rsqrt sigmoid sin sinh sqrt tan tanh trunc bitwise_not").split():
     _of_one(_name, getattr(ops, _name))
 for _name, _function in {"fix": ops.trunc, "isneginf": ops.isneginf, "sinc": ops.sinc, "trace": ops.trace,
                          "ravel": ops.ravel, "t": ops.t}.items():
@@ -66,9 +67,18 @@ def isnan(tensor):
 
 @_public
 def sign(input):
-    """-1, 0 or 1 by the sign of each element; 0 for NaN."""
+    """-1, 0 or 1 by the sign of each element; 0 for NaN. A bool stays."""
     x = as_operand(input)
+    if x.dtype.kind == "b":
+        return x
     return ops.where(ops.isnan(x), 0, ops.sign(x)) if x.dtype.kind == "f" else ops.sign(x)
+
+
+@_public
+def square(input):
+    """The square of each element, int64 of bools."""
+    x = as_operand(input)
+    return ops.square(cast_to(x, dt.int64) if x.dtype.kind == "b" else x)
 
 
 @_public

@@ -266,22 +266,13 @@ class Registry:
 
     @reads_registries
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The Parameters with requires_grad. raises : ArgumentError where two of them have one name"""
-        return self._unique_names([param for param in self.get_parameters(recurse) if param.requires_grad])
+        """The Parameters with requires_grad. Two of them may have one name; an optimizer of `nn` refuses them then."""
+        return [param for param in self.get_parameters(recurse) if param.requires_grad]
 
     @reads_registries
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The Parameters without requires_grad."""
         return [param for param in self.get_parameters(recurse) if not param.requires_grad]
-
-    def _unique_names(self, params: list[Parameter]) -> list[Parameter]:
-        seen = set()
-        for param in params:
-            if param.name in seen:
-                raise ArgumentError(f"{type(self).__name__}: two parameters are named {param.name!r}",
-                                    hint="give them names, or assign the Cells that hold them to attributes")
-            seen.add(param.name)
-        return params
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Name each Parameter by `prefix` and its path from here."""

@@ -14,7 +14,7 @@ from ..mindir.primitive import planned
 from .axes import as_size
 from .basic import reshape, transpose
 from .define import as_operand, layer_operands
-from .nn_conv import convolution, convolution_backward_data
+from .nn_conv import convolution, convolution_backward_data, is_complex, of_parts
 from .slicing import pad_slice, slice_
 from .structure import pad_constant, stack
 from .windows import out_size, padding_of, pair
@@ -63,8 +63,8 @@ def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """3-D convolution (cross-correlation) of volumes, plus bias.
 
-    input  : float Tensor [N, C, D, H, W]
-    weight : float Tensor [O, C / groups, KD, KH, KW]
+    input  : float or complex Tensor [N, C, D, H, W]
+    weight : float or complex Tensor [O, C / groups, KD, KH, KW]
     bias   : Tensor [O], or None
     stride, dilation : int or three of them, 1 or more
     pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
@@ -75,6 +75,9 @@ def conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
              DTypeError for integers and bools
     source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
+    if is_complex(input, weight):
+        return _with_bias(of_parts(lambda x, w: conv3d(x, w, None, stride, pad_mode, padding, dilation, groups), "conv3d", input,
+                                   weight), bias)
     x, w = _operands("conv3d", input, weight)
     kernel, groups = tuple(w.shape[2:]), as_size("conv3d", groups)
     steps, rates = triple("conv3d", "stride", stride), triple("conv3d", "dilation", dilation)
@@ -97,8 +100,8 @@ def conv3d_transpose(inputs: TensorLike, weight: TensorLike, bias: TensorLike | 
                      group: int = 1) -> Tensor:
     """The transpose of conv3d: what its gradient does to the result, plus bias.
 
-    inputs : float Tensor [N, C, D, H, W]
-    weight : float Tensor [C, O / group, KD, KH, KW]
+    inputs : float or complex Tensor [N, C, D, H, W]
+    weight : float or complex Tensor [C, O / group, KD, KH, KW]
     bias   : Tensor [O], or None
     stride, dilation : int or three of them, 1 or more
     pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
@@ -112,6 +115,9 @@ def conv3d_transpose(inputs: TensorLike, weight: TensorLike, bias: TensorLike | 
     source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
     name = "conv3d_transpose"
+    if is_complex(inputs, weight):
+        return _with_bias(of_parts(lambda x, w: conv3d_transpose(x, w, None, stride, pad_mode, padding, output_padding, dilation,
+                                                                 group), name, inputs, weight), bias)
     x, w = _operands(name, inputs, weight)
     kernel, group = tuple(w.shape[2:]), as_size(name, group)
     steps, rates = triple(name, "stride", stride), triple(name, "dilation", dilation)

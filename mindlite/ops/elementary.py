@@ -81,10 +81,21 @@ def _logaddexp(x, y):
     return where_scalar(large == small, large + math.log(2.0), apart)           # also where both are infinite
 
 
-@elementwise(scalar=_logaddexp, array=np.logaddexp, accepts="f", prepare=to_float,
+def _logaddexp_of_ndarray(x, y):
+    """Of complex numbers the one with the larger real part is taken out."""
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    large, small = np.where(x.real < y.real, y, x), np.where(x.real < y.real, x, y)
+    same = np.isinf(large.real) & (large.real == small.real)
+    apart = np.where(same, 0, small - large)
+    return np.where(same, np.where(large.real < 0, small, np.log(np.exp(small) + np.exp(large))), large + np.log1p(np.exp(apart)))
+
+
+@elementwise(scalar=_logaddexp, array=_logaddexp_of_ndarray, accepts="fc", prepare=to_float,
              derivatives=[lambda x, y, out: sigmoid(x - y), lambda x, y, out: sigmoid(y - x)])
 def logaddexp(input: TensorLike, other: TensorLike):
-    """log(exp(input) + exp(other)) without overflow; the gradient is NaN where both are the same infinity."""
+    """log(exp(input) + exp(other)) without overflow; the gradient is NaN where both are the same infinity. Of complex numbers the
+    principal logarithm of their sum."""
 
 
 # ---------------------------------------------------------------- roots

@@ -54,7 +54,7 @@ def gather(input_params: TensorLike, input_indices: TensorLike, axis: int = 0, b
 def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
     """Slices along an axis at indices.
 
-    input  : Tensor of at least one axis, any dtype
+    input  : Tensor of any dtype; one without axes is taken for one element, and gives one
     axis   : int
     index  : int Tensor [n], or a number; negative ones count from the end
     out    : Tensor, of size n along the axis
@@ -63,6 +63,8 @@ def index_select(input: TensorLike, axis: int, index: TensorLike) -> Tensor:
     """
     if len(as_operand(index).shape) > 1:
         raise ShapeError("index_select: the index has one axis", note=f"index: {list(as_operand(index).shape)}", hint="gather")
+    if not as_operand(input).shape:
+        return reshape(gather(reshape(as_operand(input), shape=(1,)), index, axis), shape=())
     return gather(input, index, axis)
 
 

@@ -113,11 +113,16 @@ def _binary(name, operator, reflected=True):
     def operand(other):
         return as_stack(other) if isinstance(other, (list, tuple)) else other
 
+    def is_others(other):
+        """Whether `other` is no operand, or a class of tuples (a sparse tensor) says what the operator does to a Tensor."""
+        return other is None or isinstance(other, (str, bytes, dict, set)) or (
+            isinstance(other, tuple) and getattr(type(other), f"__r{name}__", None) is not getattr(tuple, f"__r{name}__", None))
+
     def forward(self, other):
-        return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(self, operand(other))
+        return NotImplemented if is_others(other) else operator(self, operand(other))
 
     def backward(self, other):
-        return NotImplemented if isinstance(other, (str, bytes, dict, set)) or other is None else operator(operand(other), self)
+        return NotImplemented if is_others(other) else operator(operand(other), self)
     method(f"__{name}__", forward)
     OPERATORS[f"__{name}__"] = operator, False
     if reflected:

@@ -19,7 +19,7 @@ from .arithmetic import abs, power, square
 from .axes import as_size, normal_axes
 from .basic import cast, expand_reduced, reduce_sum, reduced_shape, reducing, reshape, vmap_reduction
 from .complex_numbers import imag, real
-from .define import as_operand, cast_to, composite, dtype_of
+from .define import as_operand, cast_to, composite, conjugate, dtype_of
 from .elementary import exp, log, sqrt
 from .logic import equal, where
 from .reduction import reduce_max
@@ -173,28 +173,28 @@ def root(total, order):
 
 # ---------------------------------------------------------------- logsumexp, norms
 
-def _float_reduction_infer(name):
+def _float_reduction_infer(name, accepts="f"):
     def infer(x, *, axis, keepdims):
-        if x.dtype.kind != "f":
+        if x.dtype.kind not in accepts:
             raise DTypeError(f"{name}: takes floats, not {x.dtype.name}", note=f"x: {x}")
         return AbstractTensor(x.dtype, reduced_shape(x.shape, axis, keepdims))
     return infer
 
 
-@composite(infer=_float_reduction_infer("logsumexp"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
+@composite(infer=_float_reduction_infer("logsumexp", "fc"), prepare=reducing("logsumexp"), traits={"reduction"}, name="logsumexp")
 def reduce_logsumexp(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """log(sum(exp(x))) along `axis` without overflow: the maximum is taken out first. An infinite maximum is the result; of no
-    elements it is -inf.
+    """log(sum(exp(x))) along `axis` without overflow: the maximum, of complex numbers that of the real parts, is taken out first.
+    An infinite maximum is the result; of no elements it is -inf.
 
-    x        : float[...];      axis : int, tuple of ints, or None for all axes
+    x        : float[...], complex[...];      axis : int, tuple of ints, or None for all axes
     keepdims : bool; True: the axes stay, with the size 1
     out      : like x, without the axes
-    raises   : DTypeError for what is no float, ValueRangeError for an axis outside
+    raises   : DTypeError for integers and bools, ValueRangeError for an axis outside
     """
     if any(isinstance(x.shape[a], int) and x.shape[a] == 0 for a in normal_axes("logsumexp", axis, x.ndim)):
         total = log(reduce_sum(x, axis=axis, keepdims=True))
         return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
-    top = reduce_max(x, axis=axis, keepdims=True)
+    top = reduce_max(real(x), axis=axis, keepdims=True)
     top = where(equal(abs(top), float("inf")), 0, top)
     total = log(reduce_sum(exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else reshape(total, shape=reduced_shape(x.shape, axis, False))
@@ -202,7 +202,8 @@ def reduce_logsumexp(x: Tensor, *, axis: Axes = None, keepdims: bool = False) ->
 
 @bprop_rule(reduce_logsumexp)
 def logsumexp_bprop(x, out, dout, *, axis, keepdims):
-    return expand_reduced(dout, x.shape, axis, keepdims) * exp(x - expand_reduced(out, x.shape, axis, keepdims))
+    weights = exp(x - expand_reduced(out, x.shape, axis, keepdims))
+    return expand_reduced(dout, x.shape, axis, keepdims) * conjugate(weights)
 
 
 @jvp_rule(reduce_logsumexp)
@@ -221,11 +222,11 @@ def logsumexp(input: TensorLike, dim: Axes = None, keepdim: bool = False) -> Ten
     """log(sum(exp(input))) along `dim` without overflow: the maximum is taken out first. An infinite maximum is the result; of
     no elements it is -inf.
 
-    input  : float Tensor; integers and bools count as float32
+    input  : float or complex Tensor; integers and bools count as float32
     dim    : int, ints, or None (also ()) for all axes
     keepdim : bool; True keeps the axes with size 1
-    out    : float Tensor; -inf along an empty axis
-    raises : DTypeError for complex numbers, ValueRangeError for an axis outside or named twice
+    out    : float or complex Tensor; -inf along an empty axis
+    raises : ValueRangeError for an axis outside or named twice
     """
     x = as_operand(input)
     return reduce_logsumexp(cast_to(x, dt.float32) if dtype_of(x).kind in "bui" else x, axis=dim, keepdims=keepdim)

@@ -17,7 +17,8 @@ from ..mindir.primitive import bprop_rule, cost_rule, eval_rule, infer_rule, jvp
 from ..mindir.scalar import cast as cast_scalar, reduce, where as where_scalar
 from .axes import as_size
 from .basic import batched, reshape, transpose
-from .define import as_operand, layer_operands
+from .complex_numbers import imag, make_complex, real
+from .define import as_operand, dtype_of, layer_operands
 from .sbp import sbp_rule
 from .windows import out_size, pad_spatial, padding_of, pair, windows_of
 
@@ -311,6 +312,18 @@ def _operands(name, input, weight, ndim):
     return x, w
 
 
+def is_complex(*operands):
+    """Whether one of the operands of a layer is complex."""
+    return any([dtype_of(as_operand(x)).kind == "c" for x in operands])
+
+
+def of_parts(convolve, name, input, weight):
+    """A convolution of complex numbers: four of their parts. convolve : (input, weight) -> the convolution of real numbers"""
+    x, w = layer_operands(name, input, weight)
+    a, b, c, d = real(x), imag(x), real(w), imag(w)
+    return make_complex(convolve(a, c) - convolve(b, d), convolve(a, d) + convolve(b, c))
+
+
 def _with_bias(out, bias):
     return out if bias is None else out + reshape(as_operand(bias), shape=(1, -1) + (1,) * (out.ndim - 2))
 
@@ -320,8 +333,8 @@ def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """2-D convolution (cross-correlation) of pictures, plus bias.
 
-    input  : float Tensor [N, C, H, W]
-    weight : float Tensor [O, C / groups, KH, KW]
+    input  : float or complex Tensor [N, C, H, W]
+    weight : float or complex Tensor [O, C / groups, KH, KW]
     bias   : Tensor [O], or None
     stride, dilation : int or two of them, 1 or more
     pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
@@ -332,6 +345,9 @@ def conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
              DTypeError for integers and bools
     source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
+    if is_complex(input, weight):
+        return _with_bias(of_parts(lambda x, w: conv2d(x, w, None, stride, pad_mode, padding, dilation, groups), "conv2d", input,
+                                   weight), bias)
     x, w = _operands("conv2d", input, weight, 4)
     stride, dilation = pair("conv2d", "stride", stride), pair("conv2d", "dilation", dilation)
     padding = padding_of("conv2d", pad_mode, padding, x.shape[2:], w.shape[2:], stride, dilation)
@@ -344,8 +360,8 @@ def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
            padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor:
     """1-D convolution (cross-correlation), plus bias: out[n, o, i] = sum of input[n, c, i stride + k dilation] weight[o, c, k].
 
-    input  : float Tensor [N, C, L]
-    weight : float Tensor [O, C / groups, K]
+    input  : float or complex Tensor [N, C, L]
+    weight : float or complex Tensor [O, C / groups, K]
     bias   : Tensor [O], or None
     stride, dilation : int, 1 or more
     pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
@@ -356,6 +372,9 @@ def conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None
              DTypeError for integers and bools
     source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
+    if is_complex(input, weight):
+        return _with_bias(of_parts(lambda x, w: conv1d(x, w, None, stride, pad_mode, padding, dilation, groups), "conv1d", input,
+                                   weight), bias)
     x, w = _operands("conv1d", input, weight, 3)
     number = {"stride": stride, "dilation": dilation}
     stride, dilation = ((1, pair("conv1d", what, value)[1]) for what, value in number.items())
@@ -375,8 +394,8 @@ def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | N
                      groups: int = 1) -> Tensor:
     """The transpose of conv2d: what its gradient does to the result, plus bias.
 
-    input  : float Tensor [N, C, H, W]
-    weight : float Tensor [C, O / groups, KH, KW]
+    input  : float or complex Tensor [N, C, H, W]
+    weight : float or complex Tensor [C, O / groups, KH, KW]
     bias   : Tensor [O], or None
     stride, dilation : int or two of them, 1 or more
     pad_mode : "valid" (no padding), "same" (as many results as size / stride, rounded up) or "pad" (`padding`)
@@ -389,6 +408,9 @@ def conv2d_transpose(input: TensorLike, weight: TensorLike, bias: TensorLike | N
              for other settings, DTypeError for integers and bools
     source : Dumoulin and Visin 2016, "A guide to convolution arithmetic for deep learning"
     """
+    if is_complex(input, weight):
+        return _with_bias(of_parts(lambda x, w: conv2d_transpose(x, w, None, stride, pad_mode, padding, output_padding, dilation,
+                                                                 groups), "conv2d_transpose", input, weight), bias)
     x, w = _operands("conv2d_transpose", input, weight, 4)
     steps, rates = pair("conv2d_transpose", "stride", stride), pair("conv2d_transpose", "dilation", dilation)
     extra = output_padding if isinstance(output_padding, (tuple, list)) else (output_padding,) * 2

@@ -46,17 +46,17 @@ def reduced(name, loss, reduction, total=None):
     return reduce_sum(loss) / (product(loss.shape) if total is None else total)
 
 
-def _operands(name, input, target):
+def _operands(name, input, target, accepts="f"):
     x, y = promote_operands((as_operand(input), as_operand(target)), {})[0]
-    if dtype_of(x).kind not in "f":
+    if dtype_of(x).kind not in accepts:
         raise DTypeError(f"{name}: does not take {dtype_of(x).name}")
     return x, y
 
 
-def _differences(name, input, target):
+def _differences(name, input, target, accepts="f"):
     """The operands of a loss of differences. Warns where one of them is repeated: predictions [N, 1] and targets [N] are N * N
     differences, hardly ever what is meant."""
-    x, y = _operands(name, input, target)
+    x, y = _operands(name, input, target, accepts)
     if x.ndim and y.ndim and (x.ndim != y.ndim or any([1 in (n, m) and n != m for n, m in zip(x.shape, y.shape)])):
         warnings.warn(f"{name}: the shapes differ and are broadcast, input {list(x.shape)} and target {list(y.shape)}; reshape "
                       "one of them if each element has one target", stacklevel=user_level())
@@ -256,12 +256,12 @@ def mse_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> 
 def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """|input - target|.
 
-    input, target : float Tensors of one shape, others broadcast, with a warning; they are promoted
+    input, target : float or complex Tensors of one shape, others broadcast, with a warning; they are promoted
     reduction : "none", "mean" or "sum"
-    out    : Tensor [], for "none" of the broadcast shape
+    out    : float Tensor [], for "none" of the broadcast shape
     raises : ValueRangeError for another reduction, DTypeError for integers, ShapeError where the shapes do not broadcast
     """
-    x, y = _differences("l1_loss", input, target)
+    x, y = _differences("l1_loss", input, target, "fc")
     return reduced("l1_loss", abs(x - y), reduction)
 
 

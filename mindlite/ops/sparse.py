@@ -16,9 +16,10 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError
 from . import arithmetic
 from .arithmetic import floor_divide, remainder
 from .axes import broadcast_shapes
-from .basic import cast, reshape
+from .basic import broadcast_to, cast, reshape
 from .creation import ones, zeros
 from .define import as_operand, cast_to, dtype_of
+from .indexing import gather_nd
 from .lookup import gather, scatter_nd
 from .scan import cumsum
 from .scatter import tensor_scatter_add
@@ -66,6 +67,14 @@ class _Values:
         """The parts, as a plain tuple."""
         return tuple(self)
 
+    def __neg__(self):
+        """The negative of each element."""
+        return self._replace(values=-self.values)
+
+    def __abs__(self):
+        """The absolute value of each element."""
+        return self.abs()
+
 
 def _up_to(places, count):
     """int[count] : how many of `places`, int[n] in [0, count), are at each number or below. Linear in n and count."""
@@ -74,7 +83,56 @@ def _up_to(places, count):
     return cast_to(cumsum(marks, 0), dtype)
 
 
-class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
+class _Arithmetic(_Values):
+    """+ and - of two sparse tensors of one form, and of one and a Tensor, which gives a Tensor; * and / of a sparse tensor and
+    a number, or a Tensor that broadcasts to its shape: only the values change."""
+    __slots__ = ()
+    shape: Any
+    to_dense: Callable[..., Any]
+    _at_places: Callable[..., Any]
+    _summed: Callable[..., Any]
+
+    def __add__(self, other):
+        """self + other. raises : ShapeError, ArgumentError for another form"""
+        if not isinstance(other, _Values):
+            return self._on_dense(f"{type(self).__name__} + other", other)
+        if type(other) is not type(self):
+            raise ArgumentError(f"+ of a {type(self).__name__} and a {type(other).__name__}", hint="to_coo() or to_dense()")
+        return self._summed(other)
+
+    def __radd__(self, other):
+        """other + self, a Tensor. raises : as +"""
+        return self + other
+
+    def __sub__(self, other):
+        """self - other. raises : as +"""
+        return self + -other
+
+    def __rsub__(self, other):
+        """other - self, a Tensor. raises : as +"""
+        return -self + other
+
+    def __mul__(self, other):
+        """Each value times the element of `other` at its place. raises : ShapeError, ArgumentError for a sparse `other`"""
+        return self._replace(values=self.values * self._at_places(f"{type(self).__name__} * other", other))
+
+    def __rmul__(self, other):
+        """other * self. raises : as *"""
+        return self * other
+
+    def __truediv__(self, other):
+        """Each value divided by the element of `other` at its place. raises : as *"""
+        return self._replace(values=self.values / self._at_places(f"{type(self).__name__} / other", other))
+
+    def _on_dense(self, name, other):
+        """The sum of the elements of a Tensor of this shape and the values."""
+        other = as_operand(other)
+        if tuple(other.shape) != tuple(self.shape):
+            raise ShapeError(f"{name}: the Tensor has another shape", note=f"{list(other.shape)} and {list(self.shape)}")
+        return other + self.to_dense()
+
+
+class COOTensor(_Arithmetic, namedtuple("COOTensor", "indices values shape")):
     """A sparse tensor by coordinates.
 
     indices : int[N, axes]      values : [N]      shape : tuple of int
@@ -122,8 +180,18 @@ class COOTensor(_Values, namedtuple("COOTensor", "indices values shape")):
             raise ShapeError("COOTensor.add: the shapes differ", note=f"{list(self.shape)} and {list(other.shape)}")
         return COOTensor(concat((self.indices, other.indices)), concat((self.values, other.values)), self.shape)
 
+    def _summed(self, other):
+        return self.add(other).coalesce()
 
-class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape")):
+    def _at_places(self, name, other):
+        """A number, or the elements of a Tensor at the places of the values."""
+        _no_sparse(name, other)
+        if isinstance(other, (int, float)):
+            return other
+        return gather_nd(broadcast_to(_broadcast(name, other, self.shape), shape=self.shape), self.indices)
+
+
+class CSRTensor(_Arithmetic, namedtuple("CSRTensor", "indptr indices values shape")):
     """A sparse matrix by rows, of numbers or of blocks of one shape.
 
     indptr : int[rows + 1], from 0 to N      indices : int[N], columns      values : [N, ..]      shape : (rows, columns, ..)
@@ -198,23 +266,15 @@ class CSRTensor(_Values, namedtuple("CSRTensor", "indptr indices values shape"))
         """self @ vector for a vector as a column, [columns, 1]; gives [rows, 1]."""
         return self.mm(vector)
 
-    def __mul__(self, other):
-        """Each value times the element of `other` (a number, or a Tensor that broadcasts to this shape) at its place."""
-        return self._replace(values=self.values * self._at_places("CSRTensor * other", other))
-
-    def __truediv__(self, other):
-        """Each value divided by `other` (a number, or a Tensor that broadcasts to this shape) at its place."""
-        return self._replace(values=self.values / self._at_places("CSRTensor / other", other))
+    def _summed(self, other):
+        return self.add(other)
 
     def _at_places(self, name, other):
         """A number, or the elements of a Tensor at the places of the values."""
         _no_sparse(name, other)
         if isinstance(other, (int, float)):
             return other
-        other = as_operand(other)
-        if broadcast_shapes(name, tuple(other.shape), self.shape) != self.shape:
-            raise ShapeError(f"{name}: the Tensor does not broadcast to the matrix",
-                             note=f"{list(other.shape)} and {list(self.shape)}")
+        other = _broadcast(name, other, self.shape)
         other = reshape(other, shape=(1,) * (len(self.shape) - other.ndim) + tuple(other.shape))
         height, width = other.shape[:2]
         rows = self.rows() * width if height == self.shape[0] else self.indices * 0
@@ -239,6 +299,15 @@ class RowTensor(_Values, namedtuple("RowTensor", "indices values dense_shape")):
 def _no_sparse(name, operand):
     if isinstance(operand, _Values):
         raise ArgumentError(f"{name}: a Tensor is wanted, not {type(operand).__name__}", hint="to_dense() makes a Tensor")
+
+
+def _broadcast(name, other, shape):
+    """`other`, a Tensor that broadcasts to `shape`. raises : ShapeError"""
+    other = as_operand(other)
+    if broadcast_shapes(name, tuple(other.shape), shape) != shape:
+        raise ShapeError(f"{name}: the Tensor does not broadcast to the sparse one",
+                         note=f"{list(other.shape)} and {list(shape)}")
+    return other
 
 
 def _printed(tensor, *parts):

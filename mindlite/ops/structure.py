@@ -371,15 +371,15 @@ def movedim(x: Tensor, source: Ints, destination: Ints) -> Tensor:
     """
     source = source if isinstance(source, (tuple, list)) else (source,)
     destination = destination if isinstance(destination, (tuple, list)) else (destination,)
-    source = [real_axis("movedim", a, axes_of("movedim", x)) for a in source]
-    destination = [real_axis("movedim", a, x.ndim) for a in destination]
+    axes = axes_of("movedim", x) or 1                        # the element of a tensor without axes may be moved to axis 0
+    source, destination = ([real_axis("movedim", a, axes) for a in ends] for ends in (source, destination))
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
         raise ArgumentError("movedim: source and destination name as many different axes",
                             note=f"{source} {destination}")
     perm = [a for a in range(x.ndim) if a not in source]
     for to, a in sorted(zip(destination, source)):
         perm.insert(to, a)
-    return transpose(x, perm=tuple(perm))
+    return transpose(x, perm=tuple(perm)) if x.ndim else x
 
 
 @planned
@@ -498,16 +498,16 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Coordinate grids: out[k] varies only along axis k.
 
-    inputs   : Tensors of one axis, of any dtypes, or one list of them
+    inputs   : Tensors of one axis or none, which is one element, of any dtypes, or one list of them
     indexing : "ij", or "xy": the first two axes of the grids are exchanged
     out      : a tuple, each of the shape of all sizes and of the dtype of its input
-    raises   : ShapeError for a tensor of other axes, ValueRangeError for another indexing
+    raises   : ShapeError for a tensor of more axes, ValueRangeError for another indexing
     """
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         inputs = tuple(inputs[0])
     if indexing not in ("xy", "ij"):
         raise ValueRangeError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    inputs = tuple(as_operand(x) for x in inputs)
+    inputs = tuple(x if x.ndim else reshape(x, shape=(1,)) for x in map(as_operand, inputs))
     if any(x.ndim != 1 for x in inputs):
         raise ShapeError("meshgrid: tensors of one axis are wanted", note=f"{[list(x.shape) for x in inputs]}")
     order = list(range(len(inputs)))

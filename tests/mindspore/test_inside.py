@@ -170,6 +170,42 @@ def test_a_word_of_the_graph_language_means_the_same_in_a_graph():
     np.testing.assert_array_equal(mindlite.jit(f, fullgraph=True)(x).asnumpy(), f(x).asnumpy())
 
 
+def test_numbers_are_computed_by_words_of_the_room_of_operators_too():
+    from mindlite.mindspore.ops.operations import manually_defined as words
+
+    def f(x, y):
+        return words.scalar_add(x, y), words.scalar_div(x, y), words.scalar_eq(x, y), words.scalar_usub(x), words.scalar_bool(y)
+    assert mindlite.jit(f, fullgraph=True)(3, 2) == f(3, 2) == (5, 1.5, False, -3, True)
+
+
+def test_switches_of_mindspores_compiler_are_kept_and_the_groups_of_its_devices_have_names():
+    from mindlite.mindspore._extends.parse import compile_config
+    from mindlite.mindspore.communication import management
+    before = compile_config.GRAD_FOR_SCALAR
+    assert before == "" and compile_config.JIT_ENABLE_AUGASSIGN_INPLACE == "1"
+    compile_config.GRAD_FOR_SCALAR = "1"
+    assert compile_config.GRAD_FOR_SCALAR == "1"
+    compile_config.GRAD_FOR_SCALAR = before
+    with pytest.raises(AttributeError):
+        compile_config.GRAD_FOR_NOTHING
+    assert management.HCCL_WORLD_COMM_GROUP == "hccl_world_group"
+
+
+def test_the_channels_of_a_gradient_of_a_bias_stand_where_the_format_says():
+    from mindlite.mindspore.ops.operations import _grad_ops
+    dout = np.arange(24.0).reshape(2, 3, 4)
+    for name, wanted in (("NCHW", dout.sum((0, 2))), ("NHWC", dout.sum((0, 1)))):
+        for call in (_grad_ops.BiasAddGrad(name), mindlite.jit(_grad_ops.BiasAddGrad(name), fullgraph=True)):
+            assert call(ms.Tensor(dout)).asnumpy().tolist() == wanted.tolist()
+
+
+def test_a_float_is_no_value_of_a_parameter_of_integers():
+    count = ms.Parameter(ms.Tensor(3, ms.int32), name="count")
+    with pytest.raises(TypeError, match="is of int32, which does not hold 1.5"):
+        count.set_data(1.5)
+    assert count.set_data(7).asnumpy() == 7 and ms.Parameter(0.5, name="rate").set_data(2).asnumpy() == 2.0
+
+
 def test_floats_alone_are_cast_for_mixed_precision():
     a, (b, c) = ms.ops.mixed_precision_cast(ms.float16, (ms.Tensor([1.0]), (ms.Tensor([1]), "text")))
     assert a.dtype == ms.float16 and b.dtype == ms.int64 and c == "text"

@@ -81,3 +81,17 @@ def test_different_slices_are_found_in_the_order_of_their_elements(run, shape, d
     found = run(lambda x: mint.unique(x, True, True, True, dim))(Tensor(x))
     for made, want in zip(found, np.unique(x, axis=dim, return_inverse=True, return_counts=True)):
         np.testing.assert_array_equal(made.asnumpy(), want)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: ms.jit(f, fullgraph=True)], ids=["eager", "graph"])
+def test_bools_have_squares_and_signs_and_one_element_without_axes_is_a_row(run):
+    flags, one = Tensor([True, False]), Tensor(3.0)
+    square, sign = run(lambda x: (mint.square(x), mint.sign(x)))(flags)
+    assert square.dtype is ms.int64 and square.tolist() == [1, 0] and sign.dtype is ms.bool_ and sign.tolist() == [True, False]
+    grids = run(lambda x, y: mint.meshgrid(x, y, indexing="ij"))(one, Tensor([1.0, 2.0]))
+    assert [g.tolist() for g in grids] == [[[3, 3]], [[1, 2]]]
+    taken, moved = run(lambda x: (mint.index_select(x, -1, Tensor([0])), ops.movedim(x, 0, -1)))(one)
+    assert taken.shape == () == moved.shape and taken.item() == 3 == moved.item()
+    for call in (lambda x: mint.index_select(x, 0, Tensor([0, 0])), lambda x: ops.movedim(x, 1, 0)):
+        with pytest.raises(ValueError):
+            run(call)(one)

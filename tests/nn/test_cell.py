@@ -152,13 +152,15 @@ def test_a_shared_cell_and_a_shared_parameter_are_listed_once():
     assert list(net.name_cells()) == ["a", "c"] and [path for path, _ in net.cells_and_names()] == ["", "a", "c"]
 
 
-def test_two_parameters_of_one_name_are_refused_for_training():
+def test_two_parameters_of_one_name_are_listed_and_an_optimizer_refuses_them():
     class Plain(nn.Cell):
         def __init__(self):
             super().__init__(auto_prefix=False)
             self.a, self.b = nn.Dense(1, 1), nn.Dense(1, 1)
-    with pytest.raises(ArgumentError, match="two parameters are named 'weight'"):
-        Plain().trainable_params()
+    params = Plain().trainable_params()
+    assert [param.name for param in params] == ["weight", "bias"] * 2
+    with pytest.raises(ValueError, match="two parameters are named 'bias'"):
+        nn.SGD(params, 0.1)
 
 
 def test_trainable_and_untrainable_parameters_are_told_apart_by_requires_grad():

@@ -134,3 +134,34 @@ def test_a_dense_matrix_is_sparse_again_and_another_kind_is_an_error():
     np.testing.assert_array_equal(again.to_dense().asnumpy(), DENSE)
     with pytest.raises(ArgumentError, match="a CSRTensor is wanted"):
         ops.csr_abs(coo())
+
+
+ARITHMETIC = {"-a": lambda a, b, d: -a, "a + b": lambda a, b, d: a + b, "a - b": lambda a, b, d: a - b,
+              "a + d": lambda a, b, d: a + d, "d + a": lambda a, b, d: d + a, "a - d": lambda a, b, d: a - d,
+              "d - a": lambda a, b, d: d - a, "a * d": lambda a, b, d: a * d, "d * a": lambda a, b, d: d * a,
+              "a / d": lambda a, b, d: a / d, "2 * a": lambda a, b, d: 2 * a, "a * row": lambda a, b, d: a * d[0]}
+
+
+@pytest.mark.parametrize("run", [lambda f: f, as_graph], ids=["eager", "graph"])
+@pytest.mark.parametrize("by_rows", [False, True], ids=["coo", "csr"])
+def test_python_s_operators_of_sparse_tensors_are_those_of_the_dense_ones(run, by_rows):
+    """They are tuples, whose own + and * would join and repeat the parts; `a` has two values at one place."""
+    dense = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float32)
+    twice = COOTensor(Tensor([[0, 1], [2, 0], [0, 1]]), Tensor([1.0, 3.0, 2.0]), (3, 4))
+    plain = twice.to_dense().asnumpy()
+    made = run(lambda a, b, d: tuple([x if isinstance(x, Tensor) else x.to_dense() for x in [
+        f(*((z.to_csr() if by_rows else z) for z in (a, b)), d) for f in ARITHMETIC.values()]]))(twice, coo(), Tensor(dense))
+    for (name, function), result in zip(ARITHMETIC.items(), made):
+        np.testing.assert_allclose(result.asnumpy(), function(plain, DENSE, dense), rtol=1e-5, err_msg=name)
+
+
+def test_sums_of_sparse_tensors_keep_one_value_for_a_place_and_other_operands_are_refused():
+    z = coo()
+    total = z + COOTensor(Tensor([[1, 1], [0, 1]]), Tensor([5.0, 1.0]), (3, 4))
+    assert total.indices.tolist() == [[0, 1], [0, 3], [1, 1], [2, 0], [2, 2]] and total.values.tolist() == [3, 1, 5, 3, 4]
+    for call in (lambda: z + z.to_csr(), lambda: z * z, lambda: z.to_csr() / z.to_csr()):
+        with pytest.raises(ArgumentError):
+            call()
+    for call in (lambda: z + 1, lambda: z + Tensor(DENSE[0]), lambda: Tensor(DENSE[0]) - z, lambda: z * Tensor(MATRIX)):
+        with pytest.raises(ShapeError):
+            call()

@@ -34,10 +34,6 @@ def _mish(dout, x):
     return dout * (t + x * (1 - t * t) * sigmoid(x))
 
 
-def _bias_add(dout):
-    return sum(dout, tuple(a for a in range(dout.ndim) if a != 1))
-
-
 def _gelu(dout, x, out):
     return cast_to(dout * (normal_cdf(x) + x * normal_pdf(x)), dtype_of(x))
 
@@ -58,12 +54,19 @@ globals().update(table({
     "AsinhGrad": lambda out, dout: dout / out.cosh(), "AcoshGrad": lambda out, dout: dout / out.sinh(),
     "EluGrad": lambda dout, out: where(out > 0, dout, dout * (out + 1)),
     "SoftplusGrad": lambda dout, x: dout * sigmoid(x), "MishGrad": _mish, "HSigmoidGrad": _hard_sigmoid,
-    "HSwishGrad": _hard_swish, "BiasAddGrad": _bias_add, "GeLUGrad": _gelu, "SiLUGrad": lambda dout, x:
+    "HSwishGrad": _hard_swish, "GeLUGrad": _gelu, "SiLUGrad": lambda dout, x:
         dout * sigmoid(x) * (1 + x * (1 - sigmoid(x))),
     "LogSoftmaxGrad": lambda out, dout: dout - exp(out) * sum(dout, -1, True),
     "FlattenGrad": lambda dout, shape: dout.reshape(shape),
     "SigmoidCrossEntropyWithLogitsGrad": lambda x, y, dout: dout * (sigmoid(x) - y),
 }))
+
+
+@operation
+def BiasAddGrad(dout, *, data_format="NCHW"):
+    """The gradient of BiasAdd for its bias: the sum over all axes but that of the channels, the last one for "NHWC"."""
+    channels = dout.ndim - 1 if data_format == "NHWC" else 1
+    return sum(dout, tuple(a for a in range(dout.ndim) if a != channels))
 
 
 # ---------------------------------------------------------------- windows
