@@ -64,7 +64,7 @@ def _ordered(text):
 @once
 def share_out():
     """The LowModule that launches parts; it may be compiled while Python goes on."""
-    return LowModule(source_of(__file__, "horizontal_code"), {}, {}, "horizontal", ahead=True)
+    return LowModule(source_of(__file__, "horizontal_code"), {}, {}, "horizontal", level=0, ahead=True)
 
 
 def load(code, symbol, symbols=types.MappingProxyType({})):

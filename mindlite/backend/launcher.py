@@ -67,11 +67,12 @@ def launcher_code():
             continue
     if not all(f"ml_{name}" in here for name in _THREADS):
         return LowModule(_SEQUENTIAL, {}, {}, "launcher", ahead=True), False
-    target = current()
+    target = current()                                       # level 0 takes a fifth of the time, and launches are as quick
     constants = {"SPINS": _SPINS, "PATIENCE": _SPINS + _YIELDS, "SPARE": target.spare, "WHOLE_LINE": target.line,
                  "WORTH_IT": target.parallel_from, "WORTH_YIELDING": target.yield_from,
                  "AFFINITY": all(f"ml_{name}" in here for name in _AFFINITY)}
-    return LowModule(source_of(__file__, "launcher_code"), constants, _WORDS, "launcher", here.__getitem__, ahead=True), True
+    return LowModule(source_of(__file__, "launcher_code"), constants, _WORDS, "launcher", here.__getitem__, level=0,
+                     ahead=True), True
 
 
 @once

@@ -41,11 +41,11 @@ class LowModule:
     constants  : {name: int} of `at`
     words      : {name: how many words} of the table; `offset[name]` is where an entry begins
     address_of : the address of a function of `api`; by default one of CPython
-    ahead      : it may be compiled while Python goes on (`machine_code.compile_ir`)
+    level, ahead : as for `machine_code.compile_ir`
     """
     keep: list                               # objects that the code reads, for its maker
 
-    def __init__(self, source, constants, words, name, address_of=None, ahead=False):
+    def __init__(self, source, constants, words, name, address_of=None, level=2, ahead=False):
         self.offset, total = {}, 0
         for word, count in words.items():
             self.offset[word] = total
@@ -55,7 +55,7 @@ class LowModule:
             text, used = low_writer.text_of(name, source, constants, self.offset, total)
             return name, text, used
         facts = name, source, constants, words
-        self.code = compile_made(facts, make, address_of or _of_python, passes="few", ahead=ahead)[1]
+        self.code = compile_made(facts, make, address_of or _of_python, passes="few", level=level, ahead=ahead)[1]
         self.count = total
 
     @functools.cached_property

@@ -130,7 +130,8 @@ class _Entry(Lowering):
         known = set(self.sizes)
         used: dict[AnfNode, list[float]] = {}
         self.memories = memories(graph) if self.updates else {}
-        self.parts_of = functools.lru_cache(maxsize=None)(parts_of)     # an optimiser's kernel is asked for each parameter
+        self.parts_of = functools.lru_cache(maxsize=None)(_parts_of)    # an optimiser's kernel is asked for each parameter
+        self.returned = frozenset(graph.outputs)
         for position, node in enumerate(graph.nodes):
             for a in node.args:
                 used.setdefault(a, []).append(position)
@@ -174,7 +175,7 @@ class _Entry(Lowering):
         if producer is None or node in self.targets:
             return False
         place, uses = order[producer], used.get(parameter, [])
-        if place <= last_check or any(i > place for i in uses) or parameter in self.graph.outputs:
+        if place <= last_check or any(i > place for i in uses) or parameter in self.returned:
             return False
         return place not in uses or reads_elementwise(producer, parameter, node, self.parts_of)
 
@@ -298,8 +299,9 @@ class _Entry(Lowering):
         """Call the kernel of a closed graph."""
         many = isinstance(node.abstract, AbstractTuple)
         wanted = [self.readers.get((node, number)) if many else node for number in range(len(graph.outputs))]
-        shared = tuple((number, k) for number, w in enumerate(wanted) for k, a in enumerate(operands)
-                       if w in self.targets and self.env.get(a) == self.targets[w])
+        registers = [self.env.get(a) for a in operands]
+        shared = tuple((number, k) for number, w in enumerate(wanted) if w in self.targets for k, register in enumerate(registers)
+                       if register == self.targets[w])
         lowered = lower_kernel(graph, in_place=shared, target=self.target)
         self.kernels.append((node, lowered))
         outputs = [self.allocate(out.abstract, w) for out, w in zip(graph.outputs, wanted)]
@@ -329,6 +331,11 @@ def single_node_graph(node: CNode) -> tuple[FuncGraph, list[AnfNode]]:
     copy = graph.add_copy(node, args)
     graph.set_outputs(results_of(copy), make_tuple)
     return graph, operands
+
+
+def _parts_of(graph: FuncGraph) -> list[tuple[FuncGraph, dict[AnfNode, None], dict[AnfNode, None]]]:
+    """`parts_of` with parameters and results that are found by their hash."""
+    return [(part, dict.fromkeys(parameters), dict.fromkeys(results)) for part, parameters, results in parts_of(graph)]
 
 
 def reads_elementwise(producer: CNode, parameter: Parameter, output: AnfNode, parts_of: Callable[[FuncGraph], Any]) -> bool:

@@ -35,6 +35,7 @@ from .two_stages import in_two_stages
 
 REMEMBERED = 4096                           # verdicts on clusters that are cached
 ROUNDS = 4                                  # of dropping results that are computed again, at most
+_NONE: frozenset = frozenset()
 _UNFUSED = {"library", "effect", "control", "scalar"}
 
 
@@ -96,6 +97,8 @@ class _Clusterer:
         for node in graph.nodes:
             for arg in node.args:
                 self.users.setdefault(id(arg), []).append(node)
+        self.readers = {key: frozenset(map(id, users)) for key, users in self.users.items()}
+        self.elements = {id(arg): _elements(arg) for node in graph.nodes for arg in node.args if isinstance(arg, CNode)}
         self.position = {id(n): k for k, n in enumerate(graph.nodes)}
         self.results = {id(o) for o in graph.outputs}
 
@@ -299,7 +302,7 @@ class _Clusterer:
         while True:
             group = self.group_of[id(group.members[0])]
             found = {self.group_of[id(a)] for m in group.members for a in m.args
-                     if id(a) in self.group_of and _elements(a) >= least}
+                     if id(a) in self.group_of and self.elements[id(a)] >= least}
             producers = sorted((p for p in found if p.fused and p is not group and p.number not in refused),
                                key=lambda p: -p.number)
             if not producers:
@@ -422,13 +425,13 @@ class _Clusterer:
                             abstracts.append(arg.abstract)
                 sources.append(source)
             rows.append((member.fn, attributes_key(member, self.keys), member.abstract, *sources))
-        results = tuple([number[id(m)] for m in self.results_of(members, number)])
+        results = tuple([number[id(m)] for m in self.results_of(members, number.keys())])
         return (tuple(abstracts), tuple(rows), results), len(operands), len(results)
 
     def results_of(self, members, inside):
-        """The members that something else reads, at least one. inside: has the ids of the members"""
+        """The members that something else reads, at least one. inside: the ids of the members, a set or the keys of a dict"""
         found = [m for m in members if not isinstance(m.abstract, AbstractTuple) and
-                 (id(m) in self.results or any(id(u) not in inside for u in self.users.get(id(m), ())))]
+                 (id(m) in self.results or not self.readers.get(id(m), _NONE) <= inside)]
         return found or [m for m in members if not isinstance(m.abstract, AbstractTuple)][-1:]
 
     def merge(self, first, second):

@@ -76,8 +76,9 @@ def _lowering_together(graph, parts, in_place, target):
     texts, positions, sources, total = [], [], [], 0
     sizes: list = []
     for part, parameters, results in parts:
-        shared = tuple((results.index(graph.outputs[o]), parameters.index(graph.parameters[p])) for o, p in in_place
-                       if graph.outputs[o] in results and graph.parameters[p] in parameters)
+        made, read = ({node: number for number, node in reversed([*enumerate(nodes)])} for nodes in (results, parameters))
+        shared = tuple((made[graph.outputs[o]], read[graph.parameters[p]]) for o, p in in_place
+                       if graph.outputs[o] in made and graph.parameters[p] in read)
         written, scheduled = _write(part, shared, target)
         first = len(position) + len(sizes)
         sizes += [*written.sizes, written.extent, written.cost + 1]

@@ -364,7 +364,7 @@ def total_cost(nest):
 
 def nominal(size):
     """The int that a size counts as in estimates."""
-    return evaluate(size, dict.fromkeys(symbols_of(size), NOMINAL_SIZE))
+    return size if isinstance(size, int) else evaluate(size, dict.fromkeys(symbols_of(size), NOMINAL_SIZE))
 
 
 class _Cost:

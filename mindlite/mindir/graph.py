@@ -177,13 +177,13 @@ class FuncGraph:
     def subgraphs(self) -> Iterator[FuncGraph]:
         """The graphs that this one's nodes hold: as fn, as an attribute, or (syntax) as a constant argument."""
         for node in self.nodes + ([self.output] if isinstance(self.output, CNode) else []):
-            if isinstance(node.fn, FuncGraph):
+            if type(node.fn) is FuncGraph:
                 yield node.fn
             for value in node.attrs.values():
-                if isinstance(value, FuncGraph):
+                if type(value) is FuncGraph:
                     yield value
             for arg in node.args:
-                if isinstance(arg, ValueNode) and isinstance(arg.value, FuncGraph):
+                if type(arg) is ValueNode and type(arg.value) is FuncGraph:
                     yield arg.value
 
     def reachable(self) -> list[FuncGraph]:

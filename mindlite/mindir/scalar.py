@@ -315,15 +315,15 @@ def rebuild(expr: ScalarExpr, *fields: Any) -> ScalarExpr:
 def walk(exprs: Iterable[Any], known: Any = ()) -> list[Any]:
     """Every expression in `exprs`, each once, children first; without those in `known` and what is only below them."""
     seen, out = set(), []
-    todo = [(expr, False) for expr in reversed(list(exprs))]
+    todo = [*exprs][::-1]
     while todo:                                               # a loop: expressions may be deeper than Python's stack
-        expr, ready = todo.pop()
-        if ready:
-            out.append(expr)
+        expr = todo.pop()
+        if expr is None:                                      # what is only below the next one is written
+            out.append(todo.pop())
         elif expr not in seen and expr not in known:
             seen.add(expr)
-            todo.append((expr, True))
-            todo.extend((child, False) for child in expr.children())
+            todo += expr, None
+            todo += expr.children()
     return out
 
 

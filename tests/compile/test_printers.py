@@ -15,7 +15,7 @@ from mindlite.common.errors import InexactError
 from mindlite.compile import flow as F
 from mindlite.compile.executable import Executable
 from mindlite.compile.flow_builder import FlowBuilder
-from mindlite.compile.printers import launch_list
+from mindlite.compile.printers import launch_list, native
 
 PRINTERS = ("native", "vm", "python")
 N = Symbol("N")
@@ -296,3 +296,26 @@ def test_a_launch_is_a_plain_call_of_the_kernel_where_its_work_is_known_to_be_on
     b.kernel(flip, [x, x, b.const(0.5), out, n], extent=n if known is None else b.const(known))
     text = Executable(F.Program(b.finish(()), {}, ()), "native").source()
     assert (re.search(r'call i64 %[^(]*\([^,]*%"args", i64 0, ', text) is None) is launches
+
+
+@pytest.mark.parametrize("launches, is_loop, level", [(1, False, 0), (native.FEW, False, 0), (native.FEW + 1, False, 2),
+                                                      (1, True, 2)])
+def test_the_code_generator_takes_its_time_for_loops_and_for_many_launches(launches, is_loop, level, monkeypatch):
+    b, compile_ir, levels = FlowBuilder("main"), native.compile_ir, []
+    x, out, n = b.param("ptr", "x"), b.param("ptr", "out"), b.param("i64", "n", symbol=N)
+    for _ in range(launches):
+        b.kernel(flip, [x, x, b.const(0.5), out, n], extent=b.const(8))
+    if is_loop:
+        loop = b.while_([b.const(3)])
+        with loop.cond:
+            loop.cond.results(b.arith("gt", loop.params[0], b.const(0)))
+        with loop.body:
+            loop.body.results(b.arith("sub", loop.params[0], b.const(1)))
+        loop.end()
+
+    def noted(*args, **options):
+        levels.append(options["level"])
+        return compile_ir(*args, **options)
+    monkeypatch.setattr(native, "compile_ir", noted)
+    Executable(F.Program(b.finish(()), {}, ()), "native")
+    assert levels == [level]
