@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import ops
 from ..common import dtype as dt
-from ..common.errors import ArgumentError, ValueRangeError
+from ..common.errors import ArgumentError, DTypeError, ValueRangeError
 from ..common.ranks import engine
 from ..common.tensor import Parameter, Tensor
 from ..nn import Cell
@@ -28,8 +28,14 @@ def adasum(x: Tensor, ranks: tuple[int, ...]) -> Tensor:
     x     : float[...] of one shape and dtype on all of them; dot products are made in float64
     ranks : in order; neighbours are added up first. Their number is a power of two
     out   : like x, the same on each
+    raises: DTypeError for what are no floats; ValueRangeError for another number of ranks, and where this one is not among them
     """
-    count, place = len(ranks), ranks.index(engine().rank)
+    count = len(ranks)
+    if not x.dtype.is_float:
+        raise DTypeError(f"adasum: floats are added up, not {x.dtype}")
+    if count & (count - 1) or engine().rank not in ranks:
+        raise ValueRangeError(f"adasum: a power of two of ranks, this one ({engine().rank}) among them, not {list(ranks)}")
+    place = ranks.index(engine().rank)
     size, part = x.size, x.reshape(-1)
     if size % count:
         part = ops.concat((part, ops.zeros((-size % count,), x.dtype)))         # which changes no dot product

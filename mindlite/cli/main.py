@@ -50,11 +50,17 @@ def parser():
     run = commands.add_parser("run", help="run a program for MindSpore as it is: `import mindspore` is mindlite",
                               description="Run FILE as __main__, where `mindspore` means mindlite.mindspore.")
     run.add_argument("-n", "--ranks", type=int, default=0, help="start so many processes, which `communication.init` joins")
+    run.add_argument("--log", help=argparse.SUPPRESS)        # where a rank writes, without its number and .log
     run.add_argument("file", help="a Python program")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
     msrun = commands.add_parser("msrun", help="run a program for MindSpore as several ranks on this machine")
     msrun.add_argument("--worker_num", type=int, required=True, help="how many processes")
     msrun.add_argument("--local_worker_num", type=int, help="how many of them on this machine: all")
+    msrun.add_argument("--log_dir", default="", help="a folder: each rank writes to worker_RANK.log there, not to the terminal")
+    msrun.add_argument("--worker_log_name", default="worker", help="the name of these files in place of worker")
+    msrun.add_argument("--node_rank", type=int, help="0, or left out: there is one machine")
+    for name in ("master_addr", "master_port", "cluster_time_out", "join", "tail_worker_log"):
+        msrun.add_argument(f"--{name}", help="without meaning here: MPI joins the processes, and msrun waits for them")
     msrun.add_argument("file", help="a Python program")
     msrun.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
     add_arguments(commands)
@@ -95,12 +101,15 @@ def main(argv=None):
     if not os.path.isfile(arguments.file):
         return _complain(f"there is no file {arguments.file}")
     if arguments.command == "msrun":
-        if arguments.local_worker_num not in (None, arguments.worker_num):
+        if arguments.local_worker_num not in (None, arguments.worker_num) or arguments.node_rank not in (None, -1, 0):
             return _complain("msrun starts processes on this machine only; on several machines: mpirun, with a list of hosts")
-        return start_ranks(arguments.worker_num, arguments.file, arguments.arguments + (["--", *rest] if rest else []))
+        log = os.path.join(arguments.log_dir, arguments.worker_log_name) if arguments.log_dir else ""
+        return start_ranks(arguments.worker_num, arguments.file, arguments.arguments + (["--", *rest] if rest else []), log)
     if arguments.command == "run" and arguments.ranks:
         return start_ranks(arguments.ranks, arguments.file, arguments.arguments + (["--", *rest] if rest else []))
     if arguments.command == "run":
+        if arguments.log:
+            write_to(f"{arguments.log}_{launched_rank()}.log")
         return run_as_mindspore(arguments.file, arguments.arguments + (["--", *rest] if rest else []))
     found = []
     if arguments.command != "check" or arguments.run:
@@ -133,15 +142,36 @@ def main(argv=None):
     return 0
 
 
-def start_ranks(count, file, arguments):
-    """Run a program as `count` processes, by mpiexec: that beside this Python, or the first on PATH. Gives its exit status."""
+def start_ranks(count, file, arguments, log=""):
+    """Run a program as `count` processes, by mpiexec: that beside this Python, or the first on PATH. Gives its exit status.
+
+    log : each rank writes to this path with its number and .log behind it; "": to the terminal
+    """
     beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
     starter = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec")
     if count < 1:
         return _complain(f"{count} ranks cannot be started")
     if starter is None:
         return _complain("there is no mpiexec", hint="pip install 'mindlite[mpi]'")
-    return subprocess.run([starter, "-n", str(count), sys.executable, "-m", "mindlite", "run", file, *arguments]).returncode
+    if log:
+        os.makedirs(os.path.dirname(log), exist_ok=True)
+    own = ["run", "--log", log] if log else ["run"]
+    status = subprocess.run([starter, "-n", str(count), sys.executable, "-m", "mindlite", *own, file, *arguments]).returncode
+    return _complain(f"the ranks ended with status {status}; what they wrote is in {log}_*.log", status) if log and status else (
+        status)
+
+
+def launched_rank():
+    """The number that mpiexec has given this process, by the names of several launchers; 0 where none has."""
+    return next((os.environ[name] for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK") if name in os.environ), "0")
+
+
+def write_to(path):
+    """Let what this process prints, and its libraries, go to a file."""
+    with open(path, "w", encoding="utf-8") as stream:
+        for own in (sys.stdout, sys.stderr):
+            own.flush()
+            os.dup2(stream.fileno(), own.fileno())
 
 
 def run_as_mindspore(file, arguments):
@@ -157,7 +187,7 @@ def run_as_mindspore(file, arguments):
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename != file:
             frames = frames.tb_next                          # those that run it are not the program's
-        traceback.print_exception(type(error), error, frames or error.__traceback__)
+        sys.excepthook(type(error), error, frames or error.__traceback__)        # which ends all ranks, where there are some
         return 1
     return 0
 

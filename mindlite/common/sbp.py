@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from .dim import Size, order_of
+from .errors import ValueRangeError
 from .records import dataclass
 
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -52,3 +53,42 @@ class Partial:
 
     def __str__(self) -> str:
         return "P" if self.reduction == "sum" else f"P({self.reduction})"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Into how many parts each axis of an operand goes, as MindSpore's strategies say it: a placement for any mesh.
+
+    counts : ints       owner: the name of the operator
+    """
+    counts: tuple[int, ...]
+    owner: str
+    mesh = None
+
+    def placement(self, ndim: int) -> Parts:
+        """Itself, for a tensor of that many axes. raises : ValueRangeError"""
+        if ndim != len(self.counts):
+            raise ValueRangeError(f"{self.owner}.shard: {self.counts} is for {len(self.counts)} axes, and the tensor has {ndim}")
+        return self
+
+    def behind_axis(self, axis: int | None) -> Parts:
+        """That of a tensor that has one more axis, which is whole, at `axis`; None: no more."""
+        return self if axis is None else Parts((*self.counts[:axis], 1, *self.counts[axis:]), self.owner)
+
+    def on(self, shape: tuple[int, ...]) -> tuple[Split | Broadcast, ...]:
+        """The SBPs for a mesh of that shape: each axis is split by the first axes of the mesh that are free and fit.
+
+        raises : ValueRangeError where none does
+        """
+        found: list[Split | Broadcast] = [Broadcast()] * len(shape)
+        free = [k for k, size in enumerate(shape) if size > 1]
+        for axis, count in enumerate(self.counts):
+            while count > 1:
+                fits = [k for k in free if count % shape[k] == 0]
+                if not fits:
+                    raise ValueRangeError(f"{self.owner}.shard: no free axes of the mesh {list(shape)} make {count} parts of "
+                                          f"axis {axis}", note=f"its strategy: {self.counts}", hint="a Layout names the axes")
+                found[fits[0]] = Split(axis)
+                free.remove(fits[0])
+                count //= shape[fits[0]]
+        return tuple(found)

@@ -64,42 +64,54 @@ def _with_handle(value, async_op):
     return value, CommHandle() if async_op else None
 
 
-def _called(operator, tensor, async_op, **attrs):
+def called(operator, tensor, async_op, **attrs):
     """(what a collective gives, a handle or None). In eager mode, where no gradient is recorded, an async_op runs beside the
-    program."""
+    program. raises : what the operator says of these operands, before it begins"""
     check_value_type("async_op", async_op, bool, operator.name)
     if not async_op or not _is_plain(tensor) or here.state.tapes:
         return _with_handle(operator(tensor, **attrs), async_op)
     array, (_, attrs) = np.array(tensor.elements, order="C"), operator.prepared((tensor,), attrs)
     abstract = infer_rule[operator](AbstractTensor(tensor.dtype, tuple(tensor.shape)), **attrs)
-    out, run = np.empty(abstract.shape, abstract.dtype.numpy), eval_rule[operator]
+    in_place = operator is collectives.all_reduce            # in the copy that is needed anyhow
+    out = array if in_place else np.empty(abstract.shape, abstract.dtype.numpy)
 
     def fill():
-        out[...] = run(array, **attrs)
+        value = engine().all_reduce(out, **attrs, owned=True) if in_place else eval_rule[operator](array, **attrs)
+        if value is not out:
+            out[...] = value
     return Tensor.wrap(out), CommHandle(engine().begin(fill))
 
 
-def _folded(operator, tensor, op, group, async_op, **attrs):
-    """_called of one that folds; an avg is there when the call returns."""
+def fold_called(operator, tensor, op, group, async_op, **attrs):
+    """`called` of one that folds; an avg is there when the call returns."""
     if op == ReduceOp.AVG:
         check_value_type("async_op", async_op, bool, operator.name)
         return _with_handle(fold_by(operator, tensor, op, group=group, **attrs), async_op)
-    return _called(operator, tensor, async_op, reduction=op, group=group, **attrs)
+    return called(operator, tensor, async_op, reduction=op, group=group, **attrs)
+
+
+def when_there(collective, write):
+    """write(value) of a (value, handle or None) that `called` has given, once the value is there; the handle for that."""
+    value, handle = collective
+    if handle is None or handle.pending is None:
+        write(value)
+        return handle
+    return CommHandle(Arrival(handle.pending, lambda _: write(value)))
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
     """(the fold of all ranks' tensors, a handle or None). raises : RankError"""
-    return _folded(collectives.all_reduce, tensor, op, group, async_op)
+    return fold_called(collectives.all_reduce, tensor, op, group, async_op)
 
 
 def all_gather_into_tensor(tensor, group=WORLD, async_op=False):
     """(all ranks' tensors along axis 0, a handle or None). raises : RankError"""
-    return _called(collectives.all_gather, tensor, async_op, axis=0, group=group, sizes=None, place=None)
+    return called(collectives.all_gather, tensor, async_op, axis=0, group=group, sizes=None, place=None)
 
 
 def reduce_scatter_tensor(tensor, op=ReduceOp.SUM, group=WORLD, async_op=False):
     """(this rank's part along axis 0 of the fold, a handle or None). raises : ShapeError, RankError"""
-    return _folded(collectives.reduce_scatter, tensor, op, group, async_op, axis=0, sizes=None, place=None)
+    return fold_called(collectives.reduce_scatter, tensor, op, group, async_op, axis=0, sizes=None, place=None)
 
 
 def reduce(tensor, dst, op=ReduceOp.SUM, group=WORLD):
@@ -234,11 +246,12 @@ def all_to_all_with_output_shape(output_shape_list, input_tensor_list, group=WOR
         raise ShapeError(f"all_to_all: {len(input_tensor_list)} tensors and {len(output_shape_list)} shapes for {count} ranks")
     shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
     flat, sizes = [x.reshape(-1) for x in input_tensor_list], [math.prod(shape) for shape in shapes]
-    gathered = collectives.all_to_all(concat(flat), split_axis=0, gather_axis=0, group=group,
-                                      splits=tuple([x.shape[0] for x in flat]), gathers=tuple(sizes))
+    gathered, handle = exchanged(concat(flat), [x.shape[0] for x in flat], sizes, group, async_op)
     ends = [sum(sizes[:i + 1]) for i in range(count)]
-    return _with_handle(tuple([gathered[end - size:end].reshape(shape) for size, end, shape in zip(sizes, ends, shapes)]),
-                        async_op)
+    if handle is not None and handle.pending is not None:                # parts of the memory that will be filled
+        whole = gathered.elements
+        return tuple([Tensor.wrap(whole[end - size:end].reshape(shape)) for size, end, shape in zip(sizes, ends, shapes)]), handle
+    return tuple([gathered[end - size:end].reshape(shape) for size, end, shape in zip(sizes, ends, shapes)]), handle
 
 
 def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes=None, input_split_sizes=None, group=WORLD,
@@ -253,14 +266,22 @@ def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes
     count = len(engine().members(group))
     goes = list(input_split_sizes or [tensor.shape[0] // count] * count)
     comes = list(output_split_sizes or [shape[0] // count] * count)
-    result = collectives.all_to_all(tensor, split_axis=0, gather_axis=0, group=group, splits=tuple(goes), gathers=tuple(comes))
+    result, handle = exchanged(tensor, goes, comes, group, async_op)
     if tuple(result.shape) != shape:
         raise ShapeError(f"all_to_all: {list(result.shape)} comes, and {list(shape)} is wanted")
-    return _with_handle(result, async_op)
+    return result, handle
+
+
+def exchanged(rows, splits, gathers, group, async_op):
+    """`called` of an all_to_all along axis 0, with these sizes of the parts that go and come; None: even ones."""
+    splits, gathers = [None if sizes is None else tuple(sizes) for sizes in (splits, gathers)]
+    return called(collectives.all_to_all, rows, async_op, split_axis=0, gather_axis=0, group=group, splits=splits,
+                  gathers=gathers, place=None)
 
 
 def all_to_all_v_c(output, input, send_count_matrix, group=None, async_op=False):
-    """output becomes the parts along axis 0 that the ranks have for this one, one after the other; a handle or None.
+    """output becomes the parts along axis 0 that the ranks have for this one, one after the other; a handle or None, behind whose
+    wait() they are there.
 
     send_count_matrix : how many rows rank i of the group sends to rank j, at i * ranks + j
     group             : its name; None for that of all ranks
@@ -271,6 +292,5 @@ def all_to_all_v_c(output, input, send_count_matrix, group=None, async_op=False)
     if len(send_count_matrix) != count * count:
         raise ShapeError(f"all_to_all_v_c: {len(send_count_matrix)} counts for {count} ranks", hint=f"{count} * {count} of them")
     goes, comes = send_count_matrix[place * count:(place + 1) * count], send_count_matrix[place::count]
-    result, handle = all_to_all_single_with_output_shape(output, input, comes, goes, group, async_op)
-    assign(output, result)
-    return handle
+    return when_there(all_to_all_single_with_output_shape(output, input, comes, goes, group, async_op),
+                      lambda result: assign(output, result))

@@ -33,7 +33,7 @@ from ..common.errors import ArgumentError, RankError
 from ..common.location import is_framework
 from ..common.locks import new_lock
 from ..common.ranks import FOLDS, Engine, described, folded, kind_of, kinds_of, packed, unpacked
-from .shared_memory import HASH, RECORD, Differ, mapped_by_all, shared
+from .shared_memory import HASH, RECORD, Differ, check_exchange, mapped_by_all, shared
 from .windows import SharedWindow, Windows
 
 PIECE = 4 << 20                                  # bytes
@@ -100,7 +100,7 @@ class MpiEngine(Engine):
                 return job()
             except _Failure as failure:
                 self.ended, note = failure.args
-                raise RankError(self.ended, note=note) from failure
+                raise RankError(self.ended, note=note) from None
             except self.mpi.Exception as error:
                 self.ended = f"rank {self.rank}: MPI says {error}"
                 raise RankError(self.ended) from error
@@ -115,23 +115,24 @@ class MpiEngine(Engine):
         self.is_rank, self.beside, self.calls = False, None, {}
         self.ended = f"a process that was forked from rank {self.rank} is none of the ranks, and cannot communicate"
 
-    def _agreed(self, ranks, what, job, inline=None):
+    def _agreed(self, ranks, what, job, inline=None, details=""):
         """job(communicator of the ranks), once all of them have said that they do the same. inline: an array of at most INLINE
-        bytes that travels with that; then it is job(everybody's, a row for each rank)"""
+        bytes that travels with that; then it is job(everybody's, a row for each rank). details: what this rank tells besides
+        where the job finds that the ranks differ"""
         number = self.numbers[ranks] = self.numbers.get(ranks, 0) + 1
         what = f"collective {number} of the ranks {list(ranks)}: {what}"
 
         def checked():
-            way, mark = self._way(ranks), int.from_bytes(hashlib.blake2b(what.encode(), digest_size=HASH).digest(), "little")
+            way = self._way(ranks)
             try:
-                way.announce(mark, None if inline is None else inline.reshape(-1).view(np.uint8))
+                way.announce(_mark(what), None if inline is None else inline.reshape(-1).view(np.uint8))
                 if inline is None:
                     done = job(way)
                     way.settle()
                     return done
                 theirs = way.settle()
             except Differ:
-                self._tell(ranks, way, what)
+                self._tell(ranks, way, what + details)
             rows = np.ascontiguousarray(theirs[:, HASH:HASH + inline.nbytes])
             return job(rows.view(inline.dtype).reshape(len(ranks), *inline.shape))
         return self._run(what, checked)
@@ -244,20 +245,18 @@ class MpiEngine(Engine):
         return self._agreed(ranks, what, job)
 
     def exchange(self, parts, shapes, ranks):
-        what, dtype = f"exchange of {parts[0].dtype}", parts[0].dtype
-        sizes = [math.prod(shape) * dtype.itemsize for shape in shapes]
+        dtype, sizes = parts[0].dtype, [math.prod(shape) * parts[0].itemsize for shape in shapes]
+        goes, comes = [[described(dtype, tuple(shape)) for shape in each] for each in ([part.shape for part in parts], shapes)]
 
         def job(way):
             flat = np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
             out = np.empty(sum(sizes), np.uint8)
-            sent, wanted = way.exchange(flat, [part.nbytes for part in parts], sizes, out)
-            if (sent.T != wanted).any():                     # all ranks see that at once
-                raise _Failure("; ".join(f"rank {ranks[k]} waits for {wanted[k].tolist()} bytes from the ranks {list(ranks)}, "
-                                         f"which send {sent[:, k].tolist()}" for k in np.flatnonzero(
-                                             (sent.T != wanted).any(1))), f"rank {self.rank} of {self.size}")
+            table = [part.nbytes for part in parts], [*map(_mark, goes)], sizes, [*map(_mark, comes)]
+            way.exchange(flat, np.array(table, np.uint64), out)
             ends = np.cumsum(sizes)
             return [out[end - size:end].view(dtype).reshape(shape) for size, end, shape in zip(sizes, ends, shapes)]
-        return self._agreed(ranks, what, job)
+        return self._agreed(ranks, f"exchange of {dtype}", job,
+                            details=f", sends {' and '.join(goes)}, waits for {' and '.join(comes)}")
 
     def gather(self, array, shapes, ranks):
         sizes = [math.prod(shape) * array.itemsize for shape in shapes]
@@ -407,13 +406,11 @@ class _Messages:
     def gather(self, array, sizes, out):
         self.communicator.Allgatherv([array, self.mpi.BYTE], [out, sizes, self.mpi.BYTE])
 
-    def exchange(self, array, counts, sizes, out):
-        told = np.empty((self.count, 2, self.count), np.int64)
-        self.communicator.Allgather(np.array([counts, sizes], np.int64), told)
-        sent, wanted = told[:, 0], told[:, 1]
-        if (sent.T == wanted).all():
-            self.communicator.Alltoallv([array, counts, self.mpi.BYTE], [out, sizes, self.mpi.BYTE])
-        return sent, wanted
+    def exchange(self, array, table, out):
+        told = np.empty((self.count, *table.shape), table.dtype)
+        self.communicator.Allgather(table, told)
+        check_exchange(told)
+        self.communicator.Alltoallv([array, table[0].tolist(), self.mpi.BYTE], [out, table[2].tolist(), self.mpi.BYTE])
 
     def spread(self, array, root):
         for begin in range(0, array.size, PIECE):
@@ -456,6 +453,11 @@ class _Ticket:
         if self.over:
             self.value, self.opened = self.opened(status.Get_count(self.engine.mpi.BYTE)), None
         return self.over
+
+
+def _mark(text):
+    """A number of HASH bytes that stands for a text."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=HASH).digest(), "little")
 
 
 class _Failure(Exception):

@@ -182,15 +182,16 @@ class SharedMemory:
         """Put all ranks' bytes one behind the other; sizes: how many each has."""
         self._copy(array, sizes, [0] * self.count, sizes, out)
 
-    def exchange(self, array: np.ndarray, counts: list[int], sizes: list[int], out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Put what all ranks have for this one, one behind the other. array: the bytes for rank 0, 1, ..; counts: how many for
-        each; sizes: how many should come from each. Gives how many each rank (a row) has for each, and how many it wants from
-        each; where these differ anywhere, nothing is moved on any rank."""
-        told = self._published(np.array(counts + sizes, np.int64))[:, :2 * self.count].copy()
-        sent, wanted = told[:, :self.count], told[:, self.count:]
-        if (sent.T == wanted).all():
-            self._copy(array, sent.sum(1).tolist(), sent[:, :self.place].sum(1).tolist(), sizes, out)
-        return sent, wanted
+    def exchange(self, array: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
+        """Put what all ranks have for this one, one behind the other. array: the bytes for rank 0, 1, ..; table: for each rank
+        how many bytes go there, a mark of what they are, how many come from there, and the mark of that.
+
+        raises : Differ, on all ranks before anything is moved
+        """
+        told = self._published(table.reshape(-1))[:, :table.size].reshape(self.count, *table.shape).copy()
+        check_exchange(told)
+        sent = told[:, 0]
+        self._copy(array, sent.sum(1).tolist(), sent[:, :self.place].sum(1).tolist(), table[2].tolist(), out)
 
     def _copy(self, array: np.ndarray, totals: list[int], starts: list[int], sizes: list[int], out: np.ndarray) -> None:
         """Put parts of all ranks' bytes one behind the other: from rank r sizes[r] of its totals[r] bytes, from starts[r] on."""
@@ -213,6 +214,12 @@ class SharedMemory:
                 area = self.areas[self.turn, root]
                 self.barrier()
                 piece[:] = area[:piece.size]
+
+
+def check_exchange(told: np.ndarray) -> None:
+    """raises : Differ where a rank sends another array than is waited for. told: each rank's table (SharedMemory.exchange)"""
+    if (told[:, :2].transpose(2, 1, 0) != told[:, 2:]).any():
+        raise Differ
 
 
 def _cut(arrays: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]]:

@@ -6,6 +6,7 @@ A collective is a meeting: each rank puts down what it is about to do and what i
 looks at what lies there. What does not fit, a rank that fails and one that does not come end the world for all, by one error.
 """
 import collections
+import itertools
 import sys
 import threading
 import time
@@ -156,8 +157,8 @@ class SimEngine(Engine):
         self.expected = collections.defaultdict(collections.deque)           # {(source, tag): _Expected's}
 
     def fold(self, array, reduction, ranks, owned=False, kind=""):
-        arrays = self._meet(ranks, f"fold by {reduction}: {kind or kind_of(array)}", array if owned else array.copy())
-        return folded(arrays, reduction)
+        arrays = self._meet(ranks, f"fold by {reduction}: {kind or kind_of(array)}", array.copy())
+        return folded(arrays, reduction)                     # others may still read what was put down
 
     def fold_parts(self, parts, reduction, ranks):
         mine = ranks.index(self.rank)
@@ -167,12 +168,13 @@ class SimEngine(Engine):
 
     def exchange(self, parts, shapes, ranks):
         mine = ranks.index(self.rank)
-        heaps = self._meet(ranks, f"exchange of {parts[mine].dtype}", [part.copy() for part in parts])
-        got = [heap[mine].copy() for heap in heaps]
-        for source, array, shape in zip(ranks, got, shapes):
+        heaps = self._meet(ranks, f"exchange of {parts[mine].dtype}", ([part.copy() for part in parts], shapes))
+        for (to, (_, wanted)), (source, (sent, _)) in itertools.product(zip(ranks, heaps), repeat=2):
+            shape, array = wanted[ranks.index(source)], sent[ranks.index(to)]
             if array.shape != tuple(shape):
-                raise RankError(f"rank {self.rank} waits for {list(shape)} from rank {source}, which sends {list(array.shape)}")
-        return got
+                raise RankError(f"rank {to} waits for {described(array.dtype, tuple(shape))} from rank {source}, which sends "
+                                f"{kind_of(array)}")
+        return [sent[mine].copy() for sent, _ in heaps]
 
     def gather(self, array, shapes, ranks):
         arrays = self._meet(ranks, f"gather of {array.dtype}, {_shapes(shapes)}", array.copy())

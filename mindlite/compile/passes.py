@@ -21,11 +21,12 @@ from ..common.config import config
 from ..common.errors import InternalError, Stage
 from ..common.events import listen
 from ..common.location import Location
+from ..common.ranks import engine
 from ..common.records import dataclass
 from ..graph_kernel.accumulate import accumulate_products
 from ..graph_kernel.cluster import cluster
 from ..graph_kernel.epilogue import finish_convolutions, finish_products
-from ..graph_kernel.expand import GRADIENTS, expand_composites, expand_stages, is_composite
+from ..graph_kernel.expand import GRADIENTS, drop_gradients, expand_composites, expand_stages, is_composite
 from ..graph_kernel.pairs import complex_as_pairs
 from ..graph_kernel.widen import widen_halves
 from ..mindir.control import J, Vmap
@@ -245,6 +246,8 @@ def noting() -> Iterator[list[tuple[Location | None, str]]]:
 def _partition(graph: FuncGraph, wanted: Wanted) -> FuncGraph:
     skip_unread_gradients(graph)
     schedule = expand_stages(graph)
+    if engine().size > 1:
+        schedule = drop_gradients(schedule)                  # what is in a Cell with a gradient of its own is parted, too
     graph = graph if schedule is graph else optimise(schedule)
     graph, wanted.plan = partition(graph, ends=ends_of(graph, wanted))
     return graph if wanted.plan is None else optimise(graph)

@@ -37,9 +37,11 @@ class Sharded:
         value = self.function(*[_wish(arg, layout) for arg, layout in zip(args, wishes)])
         if not self.outs:
             return value
-        if isinstance(value, tuple):
-            return tuple([_wish(v, layout) for v, layout in zip(value, self.outs)])
-        return _wish(value, self.outs[0])
+        values = value if isinstance(value, tuple) else (value,)
+        if len(values) < len(self.outs):
+            raise ArgumentError(f"shard: {len(self.outs)} strategies for {len(values)} results")
+        made = [_wish(v, layout) for v, layout in zip(values, self.outs + (None,) * (len(values) - len(self.outs)))]
+        return tuple(made) if isinstance(value, tuple) else made[0]
 
     def __call__(self, *args):
         if len(args) < len(self.ins):
@@ -60,6 +62,8 @@ class Sharded:
 def _wish(value, layout):
     if layout is None:
         return value
+    if not hasattr(value, "shape"):
+        raise ArgumentError(f"shard: {layout!r} is for a Tensor, not {type(value).__name__}", hint="None where there is no wish")
     return place_as(value, layout.placement(len(value.shape)))
 
 
@@ -130,4 +134,4 @@ def _layout(name, strategy):
     if any(n not in (1, size) for n in strategy) or size > 1 and strategy.count(size) > 1:
         raise ValueRangeError(f"shard: {strategy} does not split one axis between {size} ranks",
                               hint="a Layout says how several axes are split")
-    return Layout((size,), ("ranks",))(*["ranks" if n == size and size > 1 else "None" for n in strategy])
+    return Layout((size,), ("dp",))(*["dp" if n == size and size > 1 else "None" for n in strategy])

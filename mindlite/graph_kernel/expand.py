@@ -24,6 +24,11 @@ def expand_composites(graph, stays=None):
     return _expand(graph, {}, stays or (lambda node: False))
 
 
+def drop_gradients(graph):
+    """`graph` with what custom gradients and hooks are of, in their places; the same graph without any. Composites stay."""
+    return expand_composites(graph, lambda node: True)
+
+
 def expand_stages(graph):
     """`graph` with schedules in place of those `in_stages` whose ranks have the same rows, so that they may split the operators
     of a stage; the same graph without any. The others stay closed: their values differ between ranks."""
@@ -35,7 +40,8 @@ def expand_stages(graph):
 def _expand(graph, done, stays):
     if graph in done:
         return done[graph]
-    if not any(is_composite(node) or node.fn in GRADIENTS for below in graph.reachable() for node in below.nodes):
+    if not any(is_composite(node) and not stays(node) or node.fn in GRADIENTS for below in graph.reachable()
+               for node in below.nodes):
         done[graph] = graph
         return graph
     done[graph] = FuncGraph(graph.name, graph.origin)

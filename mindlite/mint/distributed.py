@@ -2,7 +2,8 @@
 
     init_process_group();  all_reduce(x)  ->  x holds the sum          all_reduce(x, async_op=True)  ->  a handle with wait()
 
-They write by `ops.assign`, and have no gradients; `communication.comm_func` and `ops` have those that give new tensors.
+An async_op travels while the program goes on, and x holds the sum behind wait(); avg, gather and scatter are complete when they
+return. They write by `ops.assign`, and have no gradients; `communication.comm_func` and `ops` have those that give new tensors.
 """
 import numpy as np
 
@@ -12,10 +13,11 @@ from ..common.ranks import WORLD, SYNONYMS, engine
 from ..common.tensor import Tensor
 from ..communication import create_group, get_group_rank_from_world_rank, get_world_rank_from_group_rank, init, release
 from ..communication import GlobalComm, destroy_group, get_process_group_ranks as _ranks_of
-from ..communication.comm_func import Arrival, CommHandle, P2POp, batch_isend_irecv as _batch, expected, isend as _isend
+from ..communication.comm_func import (Arrival, CommHandle, P2POp, batch_isend_irecv as _batch, called, exchanged, expected,
+                                       fold_called, isend as _isend, when_there)
 from ..communication.objects import from_bytes, to_bytes
 from ..ops import assign, collectives, concat
-from ..ops.composed_collectives import fold_by, gather_to, scatter_from
+from ..ops.composed_collectives import gather_to, scatter_from
 from ..ops.define import is_array
 
 __all__ = ["P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
@@ -110,12 +112,22 @@ def _write(name, target, value, also=None):
 
     raises : ArgumentError for what is no Tensor; DTypeError, ShapeError where it is another one than comes
     """
+    _check_fits(name, target, value, also)
+    assign(target, value if target.shape == value.shape else value.reshape(target.shape))
+
+
+def _check_fits(name, target, value, also=None):
     _check_tensor(name, target)
     if target.dtype != value.dtype:
         raise DTypeError(f"{name}: {value.dtype} comes, and is written to {target.dtype}")
     if target.shape != value.shape and tuple(target.shape) != also:
         raise ShapeError(f"{name}: {list(value.shape)} comes, and is written to {list(target.shape)}")
-    assign(target, value if target.shape == value.shape else value.reshape(target.shape))
+
+
+def _written(name, target, collective, also=None):
+    """`target` becomes what a collective gives, once it is there; a handle or None. raises : as _write, at once"""
+    _check_fits(name, target, collective[0], also)
+    return when_there(collective, lambda value: _write(name, target, value, also))
 
 
 def _check_tensor(name, tensor):
@@ -126,72 +138,77 @@ def _check_tensor(name, tensor):
 def all_reduce(tensor, op="sum", group=None, async_op=False):
     """tensor becomes the fold of all ranks', by sum, prod, max, min or avg. raises : ArgumentError, RankError"""
     _check_tensor("all_reduce", tensor)
-    _write("all_reduce", tensor, fold_by(collectives.all_reduce, tensor, op, group=group))
-    return _handle(async_op)
+    return _written("all_reduce", tensor, fold_called(collectives.all_reduce, tensor, op, group, async_op))
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
     """output_tensor becomes all ranks' input_tensor along axis 0, or stacked, as its shape is. raises : ShapeError, RankError"""
     rows = input_tensor if input_tensor.shape else input_tensor.reshape(1)
     stacked = len(engine().members(group)), *input_tensor.shape
-    _write("all_gather_into_tensor", output_tensor, collectives.all_gather(rows, group=group), stacked)
-    return _handle(async_op)
+    return _written("all_gather_into_tensor", output_tensor, _gathered(rows, None, group, async_op), stacked)
 
 
 def all_gather_into_tensor_uneven(output, input, output_split_sizes=None, group=None, async_op=False):
     """output becomes all ranks' input along axis 0, whose sizes there are output_split_sizes."""
     sizes = None if output_split_sizes is None else tuple(output_split_sizes)
-    _write("all_gather_into_tensor_uneven", output, collectives.all_gather(input, group=group, sizes=sizes))
-    return _handle(async_op)
+    return _written("all_gather_into_tensor_uneven", output, _gathered(input, sizes, group, async_op))
+
+
+def _gathered(rows, sizes, group, async_op):
+    return called(collectives.all_gather, rows, async_op, axis=0, group=group, sizes=sizes, place=None)
 
 
 def all_gather(tensor_list, tensor, group=None, async_op=False):
     """tensor_list[r] becomes the tensor of rank r; all have one shape. raises : ShapeError for a list of another length"""
     count = len(engine().members(group))
     _check_length("all_gather", tensor_list, count)
-    gathered = collectives.all_gather(tensor.reshape((1, *tensor.shape)), group=group)
-    for place in range(count):
-        _write("all_gather", tensor_list[place], gathered[place])
-    return _handle(async_op)
+    for target in tensor_list:
+        _check_fits("all_gather", target, tensor)
+
+    def write(gathered):
+        for place, target in enumerate(tensor_list):
+            _write("all_gather", target, gathered[place])
+    return when_there(_gathered(tensor.reshape((1, *tensor.shape)), None, group, async_op), write)
 
 
 def reduce_scatter_tensor(output, input, op="sum", group=None, async_op=False):
     """output becomes this rank's part along axis 0 of the fold of all ranks' input, by sum, prod, max, min or avg."""
-    part = fold_by(collectives.reduce_scatter, input, op, group=group)
-    _write("reduce_scatter_tensor", output, part, tuple(part.shape[1:]) if part.shape[0] == 1 else None)
-    return _handle(async_op)
+    part = _scattered(input, None, op, group, async_op)
+    shape = part[0].shape
+    return _written("reduce_scatter_tensor", output, part, tuple(shape[1:]) if shape[0] == 1 else None)
 
 
 def reduce_scatter_tensor_uneven(output, input, input_split_sizes=None, op="sum", group=None, async_op=False):
     """output becomes this rank's part of the fold; input_split_sizes: those of the parts."""
     sizes = None if input_split_sizes is None else tuple(input_split_sizes)
-    _write("reduce_scatter_tensor_uneven", output, fold_by(collectives.reduce_scatter, input, op, group=group, sizes=sizes))
-    return _handle(async_op)
+    return _written("reduce_scatter_tensor_uneven", output, _scattered(input, sizes, op, group, async_op))
+
+
+def _scattered(rows, sizes, op, group, async_op):
+    return fold_called(collectives.reduce_scatter, rows, op, group, async_op, axis=0, sizes=sizes, place=None)
 
 
 def reduce_scatter(output, input_list, op="sum", group=None, async_op=False):
     """output becomes the fold of what all ranks have at this rank's place of input_list."""
     _check_length("reduce_scatter", input_list, len(engine().members(group)))
     stacked = concat([x.reshape((1, *x.shape)) for x in input_list])
-    _write("reduce_scatter", output, fold_by(collectives.reduce_scatter, stacked, op, group=group)[0])
-    return _handle(async_op)
+    _check_fits("reduce_scatter", output, input_list[0])
+    return when_there(_scattered(stacked, None, op, group, async_op), lambda part: _write("reduce_scatter", output, part[0]))
 
 
 def broadcast(tensor, src, group=None, async_op=False):
     """tensor becomes that of the rank src of the world."""
     _check_tensor("broadcast", tensor)
-    _write("broadcast", tensor, collectives.broadcast_from(tensor, root=get_group_rank(group, src), group=group))
-    return _handle(async_op)
+    return _written("broadcast", tensor, called(collectives.broadcast_from, tensor, async_op, root=get_group_rank(group, src),
+                                                group=group))
 
 
 def reduce(tensor, dst, op="sum", group=None, async_op=False):
     """tensor becomes the fold, on the rank dst of the world; on the others it stays."""
     root = get_group_rank(group, dst)
     _check_tensor("reduce", tensor)
-    total = fold_by(collectives.reduce_to, tensor, op, root=root, group=group)
-    if get_rank(group) == root:
-        _write("reduce", tensor, total)
-    return _handle(async_op)
+    collective = fold_called(collectives.reduce_to, tensor, op, group, async_op, root=root)
+    return when_there(collective, lambda total: _write("reduce", tensor, total) if get_rank(group) == root else None)
 
 
 def gather(tensor, gather_list, dst=0, group=None, async_op=False):
@@ -223,28 +240,28 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
     _check_length("all_to_all", input_tensor_list, count)
     flat = [x.reshape(-1) for x in input_tensor_list]
     comes = [y.size for y in output_tensor_list]
-    got = collectives.all_to_all(concat(flat), split_axis=0, gather_axis=0, group=group,
-                                 splits=tuple([x.size for x in flat]), gathers=tuple(comes))
-    begin = 0
-    for target, size in zip(output_tensor_list, comes):
-        _write("all_to_all", target, got[begin:begin + size].reshape(target.shape))
-        begin += size
-    return _handle(async_op)
+
+    def write(got):
+        begin = 0
+        for target, size in zip(output_tensor_list, comes):
+            _write("all_to_all", target, got[begin:begin + size].reshape(target.shape))
+            begin += size
+    return when_there(exchanged(concat(flat), [x.size for x in flat], comes, group, async_op), write)
 
 
 def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
     """output becomes the parts along axis 0 that the ranks have for this one; even sizes by default."""
-    splits = None if input_split_sizes is None else tuple(input_split_sizes)
-    gathers = None if output_split_sizes is None else tuple(output_split_sizes)
-    got = collectives.all_to_all(input, split_axis=0, gather_axis=0, group=group, splits=splits, gathers=gathers)
-    _write("all_to_all_single", output, got)
-    return _handle(async_op)
+    return _written("all_to_all_single", output, exchanged(input, input_split_sizes, output_split_sizes, group, async_op))
 
 
 def barrier(group=None, async_op=False, device_ids=None):
     """Wait until all ranks are here."""
+    check_value_type("async_op", async_op, bool, "barrier")
+    engine().place(group)
+    if async_op:
+        return CommHandle(engine().begin(lambda: engine().barrier(group)))
     collectives.synchronise(group=group)
-    return _handle(async_op)
+    return None
 
 
 def send(tensor, dst=0, group=None, tag=0):

@@ -26,7 +26,8 @@ LEVELS = {"level1": 1, "level2": 2, "level3": 3}
 class AutoParallel(Cell):
     """The network, compiled as one program of all ranks at its first call.
 
-    network       : a Cell: a network, or a training step with its `optimizer`
+    network       : a Cell: a network, or a training step with its `optimizer`; or a function, of which no Parameters are known
+                    by name (strategy files)
     parallel_mode : "semi_auto": Parameters lie as they do, operators are split as wishes (`shard`, `place`) and prices say;
                     "sharding_propagation": operators are split wherever they can be, and Parameters lie so that least is sent;
                     "recursive_programming": Parameters lie and operators are split so that a step takes least time
@@ -34,10 +35,10 @@ class AutoParallel(Cell):
     raises        : ArgumentError, ValueRangeError
     """
 
-    def __init__(self, network: Cell, parallel_mode: str = "semi_auto", layout: Layout | None = None) -> None:
+    def __init__(self, network: Any, parallel_mode: str = "semi_auto", layout: Layout | None = None) -> None:
         super().__init__(auto_prefix=False)
-        if not isinstance(network, Cell):
-            raise ArgumentError(f"AutoParallel: takes a Cell, not {type(network).__name__}")
+        if not callable(network):
+            raise ArgumentError(f"AutoParallel: takes a Cell or a function, not {type(network).__name__}")
         if parallel_mode not in MODES:
             raise ValueRangeError(f"AutoParallel: parallel_mode is one of {', '.join(MODES)}, not {parallel_mode!r}")
         self.network, self.parallel_mode = network, parallel_mode
@@ -47,10 +48,18 @@ class AutoParallel(Cell):
         self._step: Any = None
         self.found: Any = None
 
+    def around(self, step: Cell) -> "AutoParallel":
+        """An AutoParallel with these settings, of a training step with this network; Model makes it."""
+        made = AutoParallel(step, self.parallel_mode, self.layout)
+        made._dataset, made._level, made._threshold = self._dataset, self._level, self._threshold
+        made._strategy_file, made._save_to = self._strategy_file, self._save_to
+        return made
+
     def dataset_strategy(self, config: Any) -> "AutoParallel":
         """What a rank gives: "data_parallel", its own rows; "full_batch", the whole batch; a tuple with a Layout for each input
         of the whole batch. Returns self."""
-        if config not in ("data_parallel", "full_batch") and not isinstance(config, tuple):
+        if config not in ("data_parallel", "full_batch") and not (isinstance(config, tuple) and all(
+                layout is None or isinstance(layout, Layout) for layout in config)):
             raise ValueRangeError(f'dataset_strategy: "data_parallel", "full_batch" or a tuple of Layouts, not {config!r}')
         self._dataset = config
         return self
@@ -107,6 +116,8 @@ class AutoParallel(Cell):
 
     def _prepare(self, given: list) -> None:
         optimizer = getattr(self.network, "optimizer", None)
+        if (self._strategy_file or self._save_to) and not isinstance(self.network, Cell):
+            raise ArgumentError("AutoParallel: strategy files name Parameters, and a function has none", hint="give a Cell")
         if self._strategy_file:
             described = read_strategy(self._strategy_file)
             for param in self.network.get_parameters():

@@ -252,7 +252,7 @@ def _barrier_spec(x, after):
     return f"{letters(len(x.shape))},{'_' * len(after.shape)}->{letters(len(x.shape))}"
 
 
-sbp_rule(barrier, _barrier_spec, linear=[{0}])
+sbp_rule(barrier, _barrier_spec, linear=[{0}], unread=[1])
 
 
 # ---------------------------------------------------------------- transpose

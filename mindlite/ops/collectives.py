@@ -48,6 +48,9 @@ def _prepare(args, attrs):
     check_non_negative_int(attrs.get("tag", 0), "tag", "a collective")
     place = engine().place(attrs["group"])
     attrs = {**attrs, "group": engine().members(attrs["group"])}         # a graph names ranks: names may change
+    for name in ("sizes", "splits", "gathers"):
+        if attrs.get(name) is not None:
+            _check_sizes(attrs[name], len(attrs["group"]))
     if attrs.get("place") is None and (attrs.get("sizes") or attrs.get("splits")):
         attrs["place"] = place
     for name in ("axis", "split_axis", "gather_axis"):
@@ -57,6 +60,13 @@ def _prepare(args, attrs):
     if attrs.get("reduction", "sum") not in FOLDS:
         raise ValueRangeError(f"a collective folds by one of {', '.join(FOLDS)}, avg, not by {attrs['reduction']!r}")
     return args, attrs
+
+
+def _check_sizes(sizes, count):
+    if len(sizes) != count:
+        raise ShapeError(f"a collective: {len(sizes)} sizes of parts for {count} ranks")
+    if any([isinstance(size, int) and size < 0 for size in sizes]):
+        raise ShapeError(f"a collective: sizes of parts are not negative: {list(sizes)}")
 
 
 def _check_axis(x):
@@ -74,8 +84,6 @@ def _parts(name, x, axis, sizes, group):
     anything runs"""
     size, count = x.shape[axis], _count(group)
     if sizes is not None:
-        if len(sizes) != count:
-            raise ShapeError(f"{name}: {len(sizes)} sizes for {count} ranks")
         whole = total(sizes)
         require("==", whole, size, lambda: ShapeError(f"{name}: sizes with the sum {whole} for an axis of {size}"))
         return tuple(sizes)

@@ -25,12 +25,13 @@ from ..mindir.primitive import sbp_rule_table
 
 @dataclass(frozen=True)
 class SbpRule:
-    """What sbp_rule was given: spec, linear, reduction, local, lookup (see there)."""
+    """What sbp_rule was given: spec, linear, reduction, local, lookup, unread (see there)."""
     spec: Any
     linear: tuple
     reduction: Any
     local: Any
     lookup: Any = None
+    unread: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Signature:
         return f"{', '.join(map(str, self.ins))} -> {', '.join(map(str, self.outs))}"
 
 
-def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None, lookup=None):
+def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None, lookup=None, unread=()):
     """Give `prim` its index string.
 
     spec     : "mk,kn->mn", or a function (*abstracts, **attrs) of it
@@ -56,10 +57,11 @@ def sbp_rule(prim, spec, *, linear=(), reduction="sum", local=None, lookup=None)
     lookup   : of an operator that reads (or adds to) operand 0 at the indices of operand 1 along the axis `axis`: a function
                (args, attrs, first, size) that computes it on a device that has the elements from `first` on of the `size`
                along it. Operand 0 is then split along that axis, all others are whole
+    unread   : numbers of operands whose elements are not read: they may lie in any way, whatever the index string says
     """
     if reduction is not None and reduction not in REDUCTIONS:
         raise InternalError(f"{prim.name}: no reduction {reduction!r}")
-    rule = SbpRule(spec, linear if callable(linear) else tuple(map(frozenset, linear)), reduction, local, lookup)
+    rule = SbpRule(spec, linear if callable(linear) else tuple(map(frozenset, linear)), reduction, local, lookup, tuple(unread))
     sbp_rule_table(prim)(rule)
     return rule
 

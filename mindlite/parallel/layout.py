@@ -119,12 +119,18 @@ class Placement:
         return Placement(self.mesh, tuple([Partial(reductions[name]) if name in reductions else sbp
                                            for name, sbp in zip(self.mesh.names, self.sbps)]))
 
-    def whole_shape(self, part):
-        """The shape of the tensor of which this rank has a part of that shape: a collective, as parts may be uneven."""
+    def whole_shape(self, part, dtype):
+        """The shape of the tensor of which this rank has a part of that shape: a collective, as parts may be uneven.
+
+        raises : RankError where parts have other dtypes, or other sizes along an axis that is whole
+        """
         rank, shape = engine().rank, list(part)
         for k, sbp in enumerate(self.sbps):
             if isinstance(sbp, Split):
-                shape[sbp.axis] = int(engine().all_reduce(np.array(shape[sbp.axis], np.int64), "sum", self.mesh.group(k, rank)))
+                sizes = ["its rows" if axis == sbp.axis else size for axis, size in enumerate(shape)]
+                kind = f"the sizes of parts {dtype}[{', '.join(map(str, sizes))}]"
+                size = engine().all_reduce(np.array(shape[sbp.axis], np.int64), "sum", self.mesh.group(k, rank), kind=kind)
+                shape[sbp.axis] = int(size)
         return tuple(shape)
 
     def behind_axis(self, axis):
@@ -152,7 +158,8 @@ class Layout:
     """
 
     def __init__(self, device_matrix, alias_name, rank_list=None):
-        if not isinstance(device_matrix, tuple) or not all(type(size) is int and size > 0 for size in device_matrix):
+        if not isinstance(device_matrix, tuple) or not device_matrix or not all(
+                type(size) is int and size > 0 for size in device_matrix):
             raise ArgumentError(f"Layout: device_matrix is a tuple of positive ints, not {device_matrix!r}")
         if not isinstance(alias_name, tuple) or not all(isinstance(name, str) for name in alias_name):
             raise ArgumentError(f"Layout: alias_name is a tuple of names, not {alias_name!r}")
@@ -160,18 +167,24 @@ class Layout:
             raise ValueRangeError(f"Layout: {len(device_matrix)} different names are wanted, not {alias_name!r}",
                                   hint='"None" is the word for an axis that is not split')
         count = math.prod(device_matrix)
+        if rank_list is not None and not (isinstance(rank_list, (tuple, list, range)) and all(
+                type(rank) is int and rank >= 0 for rank in rank_list)):
+            raise ArgumentError(f"Layout: rank_list is a list of ranks, ints from 0 on, not {rank_list!r}")
         ranks = tuple(range(count)) if rank_list is None else tuple(rank_list)
         if len(ranks) != count or len(set(ranks)) != count:
             raise ValueRangeError(f"Layout: a mesh of {count} positions wants as many different ranks, not {list(ranks)}")
         if max(ranks) >= engine().size:
-            raise ValueRangeError(f"Layout: a mesh of {count} ranks, and there are {engine().size}",
-                                  hint=f"mpirun -n {count}; communication.init() comes first")
+            raise ValueRangeError(f"Layout: a mesh of {count} ranks, up to number {max(ranks)}, and there are {engine().size}",
+                                  hint=f"mpirun -n {max(ranks) + 1}; communication.init() comes first")
         self.mesh, self.tensor_map = Mesh(device_matrix, alias_name, ranks), None
 
     def __call__(self, *tensor_map):
         made, seen = Layout.__new__(Layout), set()
         for entry in tensor_map:
             names = entry if isinstance(entry, tuple) else (entry,)
+            if not all(isinstance(name, str) for name in names):
+                raise ArgumentError(f"Layout: a word for each axis of a tensor is wanted, or a tuple of words, not {entry!r}",
+                                    hint=f"the axes of the mesh: {', '.join(self.mesh.names)}, or 'None'")
             for name in names:
                 if name != "None" and (name not in self.mesh.names or name in seen):
                     raise ValueRangeError(f"Layout: {name!r} is " + ("used twice" if name in seen else "no axis of the mesh"),

@@ -7,10 +7,10 @@
                                          w2 = w - r2
 
 The order of collectives is kept, so it is the same on all ranks; the thread that communicates does them one after the other
-(`Engine.begin`). What a collective needs is computed before what it does not need, and who reads it comes when nothing else is
-left to do. A collective of a Parameter alone could begin at once, and all would lie in memory together: it begins when the reader
-of the one before it is about to run. Small ones are over before a thread has woken, and stay as they are; so do those beside
-which there is little to do (`_work_beside`).
+(`Engine.begin`). What a collective needs, and what stood before that, is computed before the rest, and who reads it comes when
+nothing else is left to do. A collective of a Parameter alone could begin at once, and all would lie in memory together: it begins
+when the reader of the one before it is about to run. Small ones are over before a thread has woken, and stay as they are; so do
+those beside which there is little to do (`_work_beside`).
 
 Source: Li et al. 2020 (PyTorch Distributed, section 4.2) overlap buckets of gradients with the backward in this way.
 """
@@ -98,7 +98,10 @@ class _Order:
                     if reader is not None and node not in self.above(reader):
                         self.emit(self.above(reader))
                 gathered = node
-            self.emit({*self.above(node), node})
+            needed = self.above(node)
+            last = max(map(self.position.__getitem__, needed), default=-1)
+            self.emit(self.graph.nodes[:last + 1])           # what stood before them frees what it reads, and does not wait
+            self.emit([node])
         self.emit(self.graph.nodes)
         return self.order
 

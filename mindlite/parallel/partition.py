@@ -29,7 +29,7 @@ from ..common.errors import ArgumentError, InternalError, MindliteError
 from ..common.location import Origin
 from ..common.ranks import engine
 from ..common.records import dataclass
-from ..common.sbp import Broadcast, Partial, Split
+from ..common.sbp import Broadcast, Partial, Parts, Split
 from ..mindir.abstract import AbstractScalar, AbstractTensor, AbstractTuple, symbols_of_abstract
 from ..mindir.builder import building, results_of
 from ..mindir.control import make_tuple, tuple_getitem
@@ -37,7 +37,7 @@ from ..mindir.constraints import collecting
 from ..mindir.graph import CNode, FuncGraph, Parameter, ValueNode
 from ..mindir.primitive import Primitive, cost_rule, expand_rule, infer_rule, sbp_rule_table
 from ..ops.activation import log_softmax_along, softmax_along
-from ..ops.basic import reshape
+from ..ops.basic import barrier, reshape
 from ..ops.collectives import placed
 from ..ops.rank_program import on_rank
 from ..ops.moments import reduce_logsumexp, reduce_mean, reduce_norm
@@ -57,6 +57,7 @@ UNITS = 3                                        # units of one size
 SETS = 40                                        # sets of SBPs in which a value with several readers may be there
 NEVER = 1e9                                      # the price of what does not fit
 MESSAGES = 0.05                                  # the part of a price from which messages of sums are looked at together
+FREE = (placed, barrier)                         # operators that compute nothing
 PARTS_SPLIT = (softmax_along, log_softmax_along, standardize, reduce_mean, reduce_logsumexp, reduce_norm)
 WISH = "_wish"                                   # the attribute of a Parameter that holds the Placement in which to compute
 
@@ -98,7 +99,7 @@ def partition(graph, machine=None, ends=None):
     """
     ends = ends or Ends()
     meshes = {node.attrs["placement"].mesh: node for node in graph.nodes
-              if node.fn is placed and node.attrs["placement"] is not None}
+              if node.fn is placed and node.attrs["placement"] is not None and not isinstance(node.attrs["placement"], Parts)}
     meshes.update({wish(p).mesh: p for p in graph.parameters if wish(p) is not None})
     meshes.update({placement.mesh: p for p, placement in ends.lying.items()})
     if ends.mesh is not None:
@@ -237,8 +238,8 @@ def options(node, mesh, units):
     outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
     found = [Option((wholes,) * len(node.args), (wholes,) * len(outs), 1.0)]
     if node.fn is placed and node.attrs["placement"] is not None:
-        placement = node.attrs["placement"]
-        return [Option((placement.sbps,), (placement.sbps,), 1.0)]
+        sbps = _wanted(node, mesh)
+        return [Option((sbps,), (sbps,), 1.0)]
     kinds = [a.abstract for a in node.args]
     if not isinstance(node.fn, Primitive) or node.fn not in sbp_rule_table or node.fn.traits & UNSPLIT or not all(
             isinstance(kind, (AbstractTensor, AbstractScalar)) for kind in kinds) or not all(
@@ -260,6 +261,15 @@ def options(node, mesh, units):
                     and computes_parts(node, mesh, ins, made):
                 (united if any(unit != 1 for of in together for unit in of.values()) else found).append(Option(ins, made, share))
     return [*found, *united][:MOST]
+
+
+def _wanted(node, mesh):
+    """The SBPs of a node that is `placed`."""
+    placement = node.attrs["placement"]
+    try:
+        return placement.on(mesh.shape) if isinstance(placement, Parts) else placement.sbps
+    except MindliteError as error:
+        raise error.at(node.origin.location)
 
 
 def _by_unit(sbp, units, abstract):
@@ -317,7 +327,7 @@ def fits(mesh, abstract, sbps):
 
 def points(node):
     """How many scalar steps an operator takes: the product of the sizes of its index letters, or its elements."""
-    if node.fn is placed:
+    if node.fn in FREE:
         return 0
     outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
     tensors = [a.abstract for a in node.args if isinstance(a.abstract, AbstractTensor)]
@@ -369,9 +379,9 @@ def messages(graph, chosen, machine, ends, ways):
     current: set = set()                                     # what needs a sum of the last message
     sums: dict = {}                                          # {(value, SBPs): the message in which its sum travels}
     last: list = []
-    readers = [(node, zip(node.args, chosen[node].ins)) for node in graph.nodes if node in chosen]
-    for node, reads in readers:
-        for arg, want in reads:
+    for node in [node for node in graph.nodes if node in chosen]:
+        for place, arg in operands_read(node):
+            want = chosen[node].ins[place]
             key = _source(arg)
             have = chosen[key[0]].outs[key[1]] if key[0] in chosen else _given(key[0], ends, wholes)
             if have == want or not isinstance(arg.abstract, AbstractTensor):
@@ -475,7 +485,7 @@ def _propagated(graph, choices, ends, wholes, price, machine):
         return choices[source][found[source]].outs[index] if source in choices else _given(source, ends, wholes)
     for node, opts in choices.items():
         if node not in found:
-            have = [(placed_as(arg), place, arg.abstract) for place, arg in enumerate(node.args)
+            have = [(placed_as(arg), place, arg.abstract) for place, arg in operands_read(node)
                     if isinstance(arg.abstract, AbstractTensor)]
             costs = [seconds_of(node, machine) * option.share + sum([price(made, {option.ins[place]}, abstract)
                      for made, place, abstract in have]) for option in opts]
@@ -494,7 +504,7 @@ def _reads(graph, choices, ends, wholes):
             before = readers.get(reader, [frozenset()] * len(wants))
             readers[reader] = [old | {want} for old, want in zip(before, wants, strict=True)]
     for node, opts in choices.items():
-        for place, arg in enumerate(() if isinstance(node, Parameter) else node.args):
+        for place, arg in () if isinstance(node, Parameter) else operands_read(node):
             add(arg, node, [option.ins[place] for option in opts])
     for number, out in enumerate(graph.outputs):
         source, index = _source(out)
@@ -504,6 +514,12 @@ def _reads(graph, choices, ends, wholes):
         elif owner is not source and source in choices:
             add(out, source, [result_sbps(graph, number, ends, option.outs[index]) for option in choices[source]])
     return found
+
+
+def operands_read(node):
+    """[(its number, the operand)] of those whose elements a node reads: the others may lie in any way."""
+    rule = sbp_rule_table[node.fn] if isinstance(node.fn, Primitive) and node.fn in sbp_rule_table else None
+    return [(place, arg) for place, arg in enumerate(node.args) if rule is None or place not in rule.unread]
 
 
 def _travels(sbps):
@@ -595,7 +611,8 @@ class _Writer:
         option, count = self.chosen[node], points(node)
         mine, of_all = self.plan.points
         self.plan.points = mine + round(count * option.share), of_all + count
-        args = [self.value(arg, want, getattr(node.fn, "name", "a call")) for arg, want in zip(node.args, option.ins)]
+        name, read = getattr(node.fn, "name", "a call"), dict(operands_read(node))
+        args = [self.value(arg, option.ins[k], name) if k in read else self.as_made(arg) for k, arg in enumerate(node.args)]
         outs = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
         if node.fn is placed:
             self.values[node, 0] = args[0], option.outs[0]
@@ -627,6 +644,10 @@ class _Writer:
         axes = padded_axes(node, option.ins[0]) if option.ins else ()
         args = [padded(node, args[0], axes)] if axes else args
         return self.builder.bind(node.fn, tuple(args), rule.local(node.attrs, shapes) if rule.local else node.attrs)
+
+    def as_made(self, node):
+        """This rank's node for a value, as it lies."""
+        return node if isinstance(node, ValueNode) else self.values[_source(node)][0]
 
     def value(self, node, want, reader):
         """This rank's node for a value, placed as its reader wants it; one boxing serves all who want the same."""

@@ -279,8 +279,10 @@ def full_tensor(self):
 def shard_in_place(tensor, layout):
     """From now on the elements of this very Tensor, which every rank has in whole, lie in parts; returns it.
 
-    tensor : a Tensor or Parameter       layout : as `to_global` takes it
+    tensor : a Tensor or Parameter       layout : as `to_global` takes it       raises : ArgumentError for what is no Tensor
     """
+    if not isinstance(tensor, Tensor):
+        raise ArgumentError(f"shard_in_place: takes a Tensor, not {type(tensor).__name__}").at(user_location())
     protect(tensor.init_data().elements)
     tensor.elements = to_global(tensor, layout).elements
     return tensor
@@ -293,14 +295,15 @@ def from_local(part, layout, shape=None, partial=None):
     layout  : a Layout called with a word for each axis
     shape   : of the whole; None: found from the parts, by a collective
     partial : {name of an axis of the mesh: "sum", "max", ..} of axes along which the ranks have addends
-    raises  : ArgumentError where the part is not the one that the layout gives this rank
+    raises  : ArgumentError where the part is not the one that the layout gives this rank; RankError where ranks have parts of
+              other dtypes, or of other sizes along an axis that is whole
     """
     if not isinstance(part, Tensor) or not isinstance(layout, Layout):
         raise ArgumentError(f"from_local: takes a Tensor and a Layout, not {type(part).__name__} and {type(layout).__name__}")
     rank, placement = engine().rank, layout.placement(len(part.shape)).with_partial(partial or {})
     placement.mesh.check(rank)
     if shape is None:
-        shape = placement.whole_shape(tuple(part.shape))
+        shape = placement.whole_shape(tuple(part.shape), part.dtype.short)
     want = placement.local_shape(shape, rank)
     if tuple(part.shape) != want:
         raise ArgumentError(f"from_local: rank {rank} has {list(part.shape)}; {placement} of {list(shape)} gives it {list(want)}",

@@ -81,7 +81,10 @@ class Model:
             return self._network if self._loss_fn is None else nn.WithLossCell(self._network, self._loss_fn)
         known = {name: settings[name] for name in ("loss_scale_manager", "keep_batchnorm_fp32")
                  if name in settings and not (name == "keep_batchnorm_fp32" and settings[name] is None)}
-        return under_settings(build_train_network(self._network, self._optimizer, self._loss_fn, self._amp_level, **known))
+        wished = self._network if isinstance(self._network, AutoParallel) else None
+        network = self._network if wished is None else wished.network
+        step = build_train_network(network, self._optimizer, self._loss_fn, self._amp_level, **known)
+        return under_settings(step) if wished is None else wished.around(step)
 
     def _build_eval_network(self, network: Any, indexes: Any) -> tuple[Any, list | None]:
         if not self._metrics:

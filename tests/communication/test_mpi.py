@@ -112,6 +112,8 @@ def fail(how, folder):
         if how == "parts":
             all_to_all(Tensor(np.ones(get_group_size() + 1)), split_axis=0, gather_axis=0,
                        splits=(2,) + (1,) * (get_group_size() - 1), gathers=(1,) * get_group_size())
+        if how == "axes":
+            all_to_all(Tensor(np.ones((get_group_size(), 2, 3))), split_axis=0, gather_axis=0)
         if how == "kind":
             receive(shape=(3,), dtype=ms.float32, source=0, tag=7)
         if how == "interrupt":
@@ -133,6 +135,8 @@ def fail(how, folder):
         all_reduce_coalesced(Tensor(np.ones(1000, np.float32)), Tensor([[1.0]]))
     if how == "parts":
         all_to_all(Tensor(np.ones(get_group_size())), split_axis=0, gather_axis=0)
+    if how == "axes":
+        all_to_all(Tensor(np.ones((get_group_size(), 6))), split_axis=0, gather_axis=0)
     if how == "kind" and get_rank() == 0:
         send(Tensor([1.0, 2.0]), to=1, tag=7)
     if how in ("interrupt", "handler") and get_rank() == 0:
@@ -180,7 +184,8 @@ EXPECTED = {                                     # how rank 1 fails: what is tol
     "shape": "rank 1: collective 2 of the ranks [0, 1]: fold by sum of float32[2]",
     "joined": "rank 1: collective 2 of the ranks [0, 1]: fold by sum of float32[1, 1] and float32[1000]",
     "caught": "rank 1 has ended behind a failure: the ranks do not do the same",
-    "parts": "bytes from the ranks [0, 1], which send [8, 16",
+    "parts": "rank 1: collective 2 of the ranks [0, 1]: exchange of float64, sends float64[2] and float64[1]",
+    "axes": "exchange of float64, sends float64[1, 2, 3] and float64[1, 2, 3]",
     "kind": "rank 1 waits for float32[3] from rank 0, which has sent float32[2]",
     "interrupt": "rank 1 has left collective 2 of the ranks [0, 1]: fold by sum of float32[1] by TimeoutError",
     "handler": "rank 1 is in collective 2 of the ranks [0, 1]: fold by sum of float32[1]; what has interrupted it, a signal's",
@@ -436,3 +441,19 @@ def test_the_command_line_starts_ranks(tmp_path, monkeypatch):
     status, _, err = launch.start([sys.executable, "-m", "mindlite", "msrun", "--worker_num", "2", "--local_worker_num", "1",
                                    str(program)])
     assert status == 2 and "on this machine only" in err
+
+
+def test_msrun_takes_the_line_of_mindspores_pages_and_an_exception_ends_all(tmp_path):
+    """One that leaves the program ends the others at once, though they sleep; each rank has a file."""
+    launch.needs_mpi()
+    program, logs = tmp_path / "sleeps.py", tmp_path / "logs"
+    program.write_text("import sys, time\nimport mindspore as ms\nfrom mindspore.communication import init, get_rank\ninit()\n"
+                       "print('rank', get_rank(), sys.argv[1:], flush=True)\n"
+                       "if get_rank() == 1:\n    raise ValueError('the reason')\ntime.sleep(300)\n")
+    status, out, err = launch.start([sys.executable, "-m", "mindlite", "msrun", "--worker_num=2", "--local_worker_num=2",
+                                     "--master_addr=127.0.0.1", "--master_port=8118", f"--log_dir={logs}", "--join=True",
+                                     "--cluster_time_out=300", str(program), "--epochs", "3"], limit=120)
+    assert status == 70 and not out and "status 70; what they wrote is in" in err
+    told = [(logs / f"worker_{rank}.log").read_text() for rank in range(2)]
+    assert told[0].startswith("rank 0 ['--epochs', '3']") and told[1].startswith("rank 1 ['--epochs', '3']")
+    assert "line 7" in told[1] and "ValueError: the reason" in told[1] and "rank 1 ends by ValueError" in told[1]

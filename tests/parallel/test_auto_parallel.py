@@ -57,6 +57,36 @@ def test_each_mode_trains_as_one_process(sizes, mode):
             assert (found["0.weight"], found["2.weight"]) == ("(S0)", "(S1)") and here < 0.6 * whole
 
 
+@pytest.mark.parametrize("way", ["model", "function"])
+def test_a_network_with_its_loss_and_a_function_train_as_a_step(way):
+    """Model puts the training step into the AutoParallel that it is given, with its settings, as on MindSpore's pages."""
+    def run():
+        net, step = training_step(SMALL)
+        optimizer = step.optimizer
+        if way == "model":
+            wished = AutoParallel(nn.WithLossCell(net, nn.MSELoss())).hsdp(threshold=0)
+            step = Model(wished, optimizer=optimizer).train_network
+        else:
+            grads = ms.value_and_grad(lambda x, y: nn.MSELoss()(net(x), y), None, net.trainable_params())
+
+            def train(x, y):
+                loss, found = grads(x, y)
+                optimizer(found)
+                return loss
+            step = AutoParallel(train)
+            with pytest.raises(ArgumentError, match="strategy files name Parameters"):
+                named = AutoParallel(train)
+                named.save_param_strategy_file("placements.json")
+                named(*map(Tensor, DATA[SMALL]))
+        rows = slice(get_rank() * SMALL[0] // 2, (get_rank() + 1) * SMALL[0] // 2)
+        return [float(step(*[Tensor(array[rows]) for array in DATA[SMALL]])) for _ in range(3)], \
+            optimizer.moments[0].placement if way == "model" else None
+    alone, _, _ = train(SMALL, None)
+    for losses, placement in SimWorld(2).run(run):
+        np.testing.assert_allclose(losses, alone, rtol=1e-5)
+        assert str(placement) == ("(S0)" if way == "model" else "None")
+
+
 def test_hsdp_is_zero():
     alone, whole, _ = train(SMALL, None)
     for losses, here, _ in SimWorld(2).run(
@@ -220,7 +250,7 @@ def test_a_plan_is_drawn_and_two_are_compared():
 def test_what_is_no_auto_parallel_is_refused():
     def run():
         net, layout = nn.Dense(2, 2), Layout((2,), ("dp",))
-        for error, wrong in ((ArgumentError, lambda: AutoParallel(ops.relu)),
+        for error, wrong in ((ArgumentError, lambda: AutoParallel(3)),
                              (ValueRangeError, lambda: AutoParallel(net, "best")),
                              (ValueRangeError, lambda: AutoParallel(net).hsdp(optimizer_level="level4")),
                              (ValueRangeError, lambda: AutoParallel(net).hsdp(shard_size=3)),

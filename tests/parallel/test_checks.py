@@ -16,7 +16,7 @@ import mindlite as ms
 from mindlite import Parameter, Tensor, boost, nn, ops
 from mindlite.boost.adasum import adasum
 from mindlite.common.config import config
-from mindlite.common.errors import ArgumentError, ValueRangeError
+from mindlite.common.errors import ArgumentError, DTypeError, ValueRangeError
 from mindlite.common.ranks import engine
 from mindlite.communication import SimWorld, get_group_size, get_rank, links
 from mindlite.mindir.abstract import AbstractTensor
@@ -288,6 +288,10 @@ def test_adasum_of_a_network_subtracts_what_ranks_have_learnt():
             boost.AdaSum(get_rank(), 1, 2, (weight,))
         with pytest.raises(ArgumentError):
             boost.AdaSum(get_rank(), 2, 2, 3)
+        for ranks, dtype, kind in (((0, 1, 2), np.float32, ValueRangeError), ((), np.float32, ValueRangeError),
+                                   ((0, 1, 2, 3), np.int32, DTypeError)):
+            with pytest.raises(kind, match="adasum"):
+                adasum(Tensor(np.ones(4, dtype)), ranks)
         return weight.asnumpy()
     for rank, found in enumerate(SimWorld(4).run(run)):
         a, b = deltas[rank % 2].reshape(-1), deltas[rank % 2 + 2].reshape(-1)
@@ -358,3 +362,49 @@ def test_what_one_program_writes_another_reads_without_a_copy():
         assert net.weight.to_local().asnumpy().__array_interface__["data"][0] == memory
         return len(set(itertools.chain(seen))) == 3 and seen[0] == 32.0
     assert SimWorld(2).run(run) == [True, True]
+
+
+# ---------------------------------------------------------------- recomputing on many ranks (25)
+
+class Block(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(16, 16)
+
+    def construct(self, x):
+        return ops.tanh(ops.exp(-ops.abs(self.dense(x)))) + x
+
+
+class WithItsGradient(nn.Cell):
+    """tanh, with a derivative of its own."""
+
+    def construct(self, x):
+        return ops.tanh(x) * 1.0
+
+    def bprop(self, x, out, dout):
+        return dout * (1 - out * out) * 1.0
+
+
+def test_what_is_recomputed_or_has_a_gradient_of_its_own_is_split_as_the_rest():
+    """No rank computes it in whole, nothing more travels, and what is kept falls as in one process."""
+    def measured(kind):
+        engine().pace = 1e-6, 1e-6                           # computing is dear, so that small programs are split
+        ms.set_seed(1)
+        blocks = [Block() for _ in range(8)]
+        net = nn.SequentialCell(*[nn.SequentialCell(*blocks[k:k + 2]) for k in range(0, 8, 2)],
+                                WithItsGradient() if kind == "gradient" else nn.Tanh())
+        for cell in net[:4] if kind == "recomputed" else ():
+            cell.recompute()
+        x = Tensor(RNG.standard_normal((256, 16)).astype(np.float32))
+        step = ms.jit(ms.value_and_grad(lambda x: net(x).sum(), None, net.trainable_params()), fullgraph=True)
+        step(x.to_global(line()("x")) if get_group_size() > 1 else x)
+        made = step.compiled.latest().compiled
+        plan, peak = made.plan, made.executable.plan.layout(()).peak
+        return peak if plan is None else (peak, plan.points[0] / plan.points[1], sum(nbytes for _, nbytes in plan.sent.values()))
+    plain, sent = measured("plain"), set()
+    for kind in ("plain", "recomputed", "gradient"):
+        alone, ((peak, share, nbytes), _) = measured(kind), SimWorld(2).run(measured, kind)
+        sent.add(nbytes)
+        assert share < 0.51 and peak < 0.55 * alone, kind
+        assert kind != "recomputed" or alone < 0.6 * plain
+    assert len(sent) == 1

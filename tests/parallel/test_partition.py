@@ -12,9 +12,11 @@ from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import typed
 from mindlite.ops.collectives import synchronise
 from mindlite.ops.linalg import batch_matmul
+from mindlite.nn.auto_parallel import AutoParallel
 from mindlite.parallel import Layout
 from mindlite.parallel.machine import Machine
 from mindlite.parallel.partition import choose, partition, points
+from mindlite.pynative.sharded import shard_in_place
 
 RNG = np.random.default_rng(5)
 
@@ -258,6 +260,31 @@ def test_operators_take_strategies():
     assert SimWorld(2).run(run) == [(24.0, {"all_reduce": [1, 4]})] * 2
 
 
+def test_operators_take_strategies_of_ints_for_the_mesh_of_the_program():
+    """MindSpore's: into how many parts each axis goes. By columns and rows here, so addends travel."""
+    def run(shape, names, *strategies):
+        product = ops.operations.MatMul().shard(strategies)
+        graph = ms.jit(lambda x, w: product(x, w), fullgraph=True)
+        mesh = Layout(shape, names)
+        x, w = Tensor(np.arange(24, dtype=np.float32).reshape(4, 6)), Tensor(np.arange(24, dtype=np.float32).reshape(6, 4))
+        got = graph(x.to_global(mesh(names[0])), w)
+        chosen = graph.compiled.latest().compiled.plan.chosen
+        return got.asnumpy().tolist(), tuple(map(str, chosen[0][1].ins[0] + chosen[0][1].ins[1]))
+    want = (np.arange(24.0).reshape(4, 6) @ np.arange(24.0).reshape(6, 4)).tolist()
+    assert SimWorld(2).run(run, (2,), ("x",), (1, 2), (2, 1)) == [(want, ("S1", "S0"))] * 2
+    assert SimWorld(4).run(run, (2, 2), ("x", "y"), (2, 2), (2, 1))[0][0] == want
+    plain = ops.operations.MatMul().shard(((8, 1), (1, 1)))              # on one rank nobody looks at them
+    x = Tensor(np.ones((2, 2), np.float32))
+    assert ms.jit(lambda x: plain(x, x), fullgraph=True)(x).tolist() == [[2, 2], [2, 2]]
+    for strategies, told in ((((3, 1), (1, 1)), "make 3 parts of axis 0"), (((2, 2), (1, 1)), "make 2 parts of axis 1"),
+                             (((2,), (1, 1)), "for 1 axes, and the tensor has 2")):
+        with pytest.raises(ValueRangeError, match=told):
+            SimWorld(2).run(run, (2,), ("x",), *strategies)
+    for wrong in ("dp", (1, 2), ((1, 0.5), (1, 1)), (("x", "y"), None)):
+        with pytest.raises(ArgumentError, match="MatMul.shard"):
+            ops.operations.MatMul().shard(wrong)
+
+
 def test_strategies_of_ints_split_one_axis_between_all_ranks():
     def run():
         f = ms.jit(ms.shard(lambda x: (x * 2).sum(), ((1, 2),)), fullgraph=True)
@@ -276,7 +303,14 @@ def test_what_is_no_strategy_is_refused():
                 (ValueRangeError, lambda: nn.Dense(2, 2).shard((None,), None, {"nothing": mesh("x")})),
                 (ArgumentError, lambda: ms.shard(ops.relu, (None,), None, {"w": mesh("x")})),
                 (ArgumentError, lambda: ms.jit(ms.shard(ops.add, (mesh("x"), other("z"))), fullgraph=True)(x, x)),
-                (ArgumentError, lambda: ms.shard(ops.relu, (mesh("x"), None))(x))):
+                (ArgumentError, lambda: ms.shard(ops.relu, (mesh("x"), None))(x)),
+                (ArgumentError, lambda: ms.shard(ops.relu, (mesh("x"),), (None, None))(x)),
+                (ArgumentError, lambda: ms.shard(lambda x, n: x * n, (None, mesh("x")))(x, 3)),
+                (ArgumentError, lambda: mesh(["x"])), (ArgumentError, lambda: mesh(None, "x")), (ArgumentError, lambda: mesh(0)),
+                (ArgumentError, lambda: Layout((), ())), (ValueRangeError, lambda: Layout((2,), ("x",), [0, 5])),
+                *[(ArgumentError, lambda ranks=ranks: Layout((2,), ("x",), ranks)) for ranks in ([-1, 0], "01", 2, [0.0, 1.0])],
+                (ArgumentError, lambda: shard_in_place(np.ones(4), mesh("x"))),
+                (ValueRangeError, lambda: AutoParallel(nn.Dense(2, 2)).dataset_strategy(((2, 1),)))):
             with pytest.raises(error):
                 wrong()
         return get_rank()

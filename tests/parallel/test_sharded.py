@@ -7,7 +7,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import Parameter, Tensor, nn, ops
-from mindlite.common.errors import ArgumentError, DeviceError
+from mindlite.common.errors import ArgumentError, DeviceError, RankError
 from mindlite.common.ranks import engine
 from mindlite.common.sbp import Broadcast, Partial, Split
 from mindlite.communication import SimWorld, get_rank
@@ -272,3 +272,10 @@ def test_a_call_that_was_made_before_takes_few_steps_of_python(call):
             sys.setprofile(None)
         return steps
     assert max(SimWorld(2).run(work)) <= 34                 # once it was 180
+
+
+@pytest.mark.parametrize("part", [lambda r: np.ones((2, 3 + r), np.float32),
+                                  lambda r: np.ones((2, 3), (np.float32, np.int32)[r])], ids=["columns", "dtype"])
+def test_parts_that_are_not_of_one_tensor_are_told_of(part):
+    with pytest.raises(RankError, match=r"rank 0: .* the sizes of parts f32\[its rows, 3\]; rank 1: .* the sizes of parts"):
+        SimWorld(2).run(lambda: from_local(Tensor(part(get_rank())), line()("x")))

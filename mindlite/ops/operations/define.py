@@ -11,6 +11,7 @@ import inspect
 from typing import Any
 
 from ...common.errors import ArgumentError, UnknownOperatorError
+from ...common.sbp import Parts
 from ...mindir.primitive import Primitive, Shown, by_position
 from ...mindir.protocol import CallOf
 from ..collectives import place_as
@@ -84,15 +85,27 @@ class Operation:
         return self.add_prim_attr("primitive_target", device_target)
 
     def shard(self, in_strategy=None, out_strategy=None):
-        """Keep Layouts for the arrays and the results: ranks split the work as they say (`mindlite.shard`). Returns this object.
+        """Keep how arrays and results are to lie: ranks split the work as that says (`mindlite.shard`). Returns this object.
 
-        raises : ArgumentError for what are no Layouts
+        in_strategy, out_strategy : a tuple with a Layout for each, or None; in place of a Layout a tuple of ints, into how many
+                 parts each axis goes. They are for the mesh on which the program runs; without one, nobody looks at them
+        raises : ArgumentError for what are no Layouts; ValueRangeError, where it is computed, for ints that no mesh of the ranks
+                 makes, or of another number of axes
         """
-        for strategy in (*(in_strategy or ()), *(out_strategy or ())):
-            if strategy is not None and not hasattr(strategy, "placement"):
-                raise ArgumentError(f"{self.name}.shard: Layouts are wanted, not {strategy!r}")
-        self.__dict__["strategies"] = tuple(in_strategy or ()), tuple(out_strategy or ())
+        made = []
+        for strategies in (in_strategy, out_strategy):
+            if strategies is not None and not isinstance(strategies, (tuple, list)):
+                raise ArgumentError(f"{self.name}.shard: takes tuples of Layouts, not {type(strategies).__name__}")
+            made.append(tuple([self._strategy(strategy) for strategy in strategies or ()]))
+        self.__dict__["strategies"] = tuple(made)
         return self
+
+    def _strategy(self, strategy):
+        if strategy is None or hasattr(strategy, "placement"):
+            return strategy
+        if isinstance(strategy, tuple) and all([type(count) is int and count > 0 for count in strategy]):
+            return Parts(strategy, self.name)
+        raise ArgumentError(f"{self.name}.shard: Layouts or tuples of ints are wanted, not {strategy!r}")
 
     def set_stage(self, stage):
         """Keep the stage of a pipeline. Returns this object."""
