@@ -6,6 +6,9 @@ by a mask.
 """
 from __future__ import annotations
 
+import functools
+import operator
+
 from ..common.dim import dim_max, dim_min
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
@@ -123,16 +126,35 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 
 def diag(input: TensorLike) -> Tensor:
-    """The matrix with a vector on its diagonal, or the diagonal of a matrix.
+    """`input` on the diagonal of its axes and the same axes again: out[i.., j..] is input[i..] where i.. is j.., else 0.
 
-    input  : Tensor [n] or [m, n], any dtype
-    out    : Tensor [n, n], or [min(m, n)]
-    raises : ShapeError for other ranks
+    input  : Tensor [n, ..] of one axis or more, any dtype
+    out    : Tensor [n, .., n, ..]; of a vector a matrix
+    raises : ShapeError for a tensor without axes
+
+    The diagonal of a matrix is `diagonal(x)`, in `mint` also `diag(x)`.
     """
     x = as_operand(input)
-    if x.ndim not in (1, 2):
-        raise ShapeError("diag: a vector or a matrix is wanted", note=f"input: {list(x.shape)}", hint="diag_embed, diagonal")
-    return diagonal(x) if x.ndim == 2 else diag_embed(x)
+    if not x.ndim:
+        raise ShapeError("diag: a tensor without axes is no diagonal")
+    return diag_embed(x) if x.ndim == 1 else reshape(diag_embed(reshape(x, shape=(-1,))), shape=x.shape + x.shape)
+
+
+def diag_part(input: TensorLike) -> Tensor:
+    """What `diag` puts there: out[i..] is input[i.., i..].
+
+    input  : Tensor [n, .., n, ..], the first half of its sizes is the second, any dtype
+    out    : Tensor [n, ..]
+    raises : ShapeError for other sizes
+    """
+    x = as_operand(input)
+    half = x.ndim // 2
+    sizes = x.shape[:half]
+    if not half or x.ndim % 2 or any([first != second for first, second in zip(sizes, x.shape[half:])]):
+        raise ShapeError("diag_part: the first half of the sizes has to be the second", note=f"input: {list(x.shape)}",
+                         hint="diagonal(x) for matrices that are not square")
+    flat = x if half == 1 else reshape(x, shape=(functools.reduce(operator.mul, sizes), -1))
+    return diagonal(flat) if half == 1 else reshape(diagonal(flat), shape=sizes)
 
 
 @planned

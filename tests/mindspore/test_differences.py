@@ -420,6 +420,13 @@ def contiguous():
     assert y.is_contiguous() and y.stride() == [2, 1]
 
 
+@difference("Tensor.diag of more than one axis")
+def diagonals():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x.diag().tolist() == [1.0, 4.0] == mint.diag(x).tolist()
+    assert ops.diag(x).shape == (2, 2, 2, 2) and ops.diag(x)[1, 0].tolist() == [[0.0, 0.0], [3.0, 0.0]]
+
+
 @difference("ops.Print, ops.print_, print in graphs")
 def printed():
     for way in (lambda f: f, lambda f: ml.jit(f, fullgraph=True)):

@@ -21,6 +21,8 @@ CASES = [
     ("chunk", lambda x: ops.chunk(x, 2, 1), lambda x: (x[:, :3], x[:, 3:])),
     ("unstack", lambda x: ops.unstack(x, 1), lambda x: tuple(x[:, i] for i in range(5))),
     ("squeeze", lambda x: ops.squeeze(ops.expand_dims(x, 1), 1), lambda x: x),
+    ("diag", lambda x: ops.diag(x), lambda x: np.diag(x.ravel()).reshape(x.shape * 2)),
+    ("the part that diag has put there", lambda x: ops.operations.DiagPart()(ops.diag(x) + 1), lambda x: x + 1),
     ("flatten", lambda x: ops.flatten(x[None], start_dim=1), lambda x: x.reshape(1, -1)),
     ("unflatten", lambda x: ops.unflatten(x[:, :4], 1, (2, -1)), lambda x: x[:, :4].reshape(-1, 2, 2)),
     ("swapaxes", lambda x: ops.swapaxes(x, 0, -1), lambda x: x.T),

@@ -12,7 +12,7 @@ from .. import (
     unstack, where, zeros, zeros_like)
 from ..axes import as_shape
 from ..creation import arange
-from ..diagonal import diag, diagonal
+from ..diagonal import diag, diag_part
 from ..define import as_operand, cast_to, dtype_of
 from ..getitem import getitem, setitem, strided_slice
 from ..scatter import COMBINE
@@ -67,7 +67,7 @@ globals().update(table({
     "DType": _dtype, "Transpose": _transpose, "Slice": _slice, "Unique": _unique, "ExpandDims": expand_dims,
     "Tile": tile, "OnesLike": ones_like, "ZerosLike": zeros_like, "Select": select, "GatherNd": gather_nd,
     "GatherD": gather_d, "ScatterNd": scatter_nd, "MaskedFill": masked_fill, "MaskedSelect": masked_select,
-    "Identity": identity, "Diag": diag, "DiagPart": diagonal, "Zeros": zeros, "Ones": ones, "Depend": _depend,
+    "Identity": identity, "Diag": diag, "DiagPart": diag_part, "Zeros": zeros, "Ones": ones, "Depend": _depend,
     "StopGradient": stop_gradient, "Print": print_, "Contiguous": _contiguous, "Copy": _copy,
     "RepeatInterleave": repeat_interleave,
 }))
