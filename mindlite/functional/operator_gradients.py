@@ -179,6 +179,17 @@ def PSROIPoolingGrad(dy: Tensor, rois: Tensor, *, input_size: Sequence[int], spa
     return _gradient(lambda x: pool(x, rois), _zeros(shape, dy), dy)
 
 
+@operation
+def AvgPool2DGrad(grad: Tensor, image: Tensor, kernel_size: Any, stride: Any, padding: Any = 0, ceil_mode: bool = False,
+                  count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    """The gradient of avg_pool2d for pictures like `image`, float[.., C, H, W] of three or four axes; the settings are its."""
+    shape = (1,) * (4 - image.ndim) + tuple(image.shape)
+    made = _gradient(lambda x: ops.avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                                              divisor_override or 0),
+                     _zeros(shape, grad), grad)
+    return ops.reshape(made, image.shape)
+
+
 def _upsampled(name: str, mode: str, corners: bool | None, dy: Tensor, input_size: Sequence[int], output_size: Any,
                scales: Any) -> Tensor:
     if output_size is not None and tuple(output_size) != tuple(dy.shape[2:]):

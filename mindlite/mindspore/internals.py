@@ -342,6 +342,44 @@ def check_input_dataset(*dataset: Any, dataset_type: Any) -> bool:
     return bool(dataset) and all(isinstance(item, dataset_type) for item in dataset)
 
 
+# ---------------------------------------------------------------- distributions
+
+def set_param_type(args: dict[str, Any], hint_type: Any) -> Any:
+    """The float type of a distribution's parameters.
+
+    args      : {name: Tensor, array or number}; numbers and None say nothing
+    hint_type : what holds where no Tensor or array says it
+    out       : float16 of float16, float32 of all other types
+    raises    : ArgumentError for Tensors and arrays of two types
+    """
+    found = {name: dt.dtype(value.dtype) for name, value in args.items() if isinstance(value, (Tensor, np.ndarray))}
+    if len(set(found.values())) > 1:
+        raise ArgumentError(f"set_param_type: the parameters are of one type, not {found}")
+    kind = next(iter(found.values()), hint_type)
+    return kind if kind is dt.float16 or not found else dt.float32
+
+
+class _Check:
+    """A check of a value's class: the value itself, or an ArgumentError that names it."""
+    wanted: Any
+    word: str
+
+    def __call__(self, x: Any, name: str) -> Any:
+        if isinstance(x, self.wanted):
+            return x
+        raise ArgumentError(f"{name} is a {self.word}, not {type(x).__name__}")
+
+
+class CheckTuple(_Check):
+    """The value itself, a tuple. raises : ArgumentError"""
+    wanted, word = tuple, "tuple"
+
+
+class CheckTensor(_Check):
+    """The value itself, a Tensor. raises : ArgumentError"""
+    wanted, word = Tensor, "Tensor"
+
+
 # switches of passes of MindSpore's compiler: a program may set them, and nothing here reads them
 NOT_SET, SET = "", "1"
 

@@ -44,7 +44,7 @@ _EXECUTORS = {"_no_grad": "mindlite.functional:no_grad",
               "_no_recursive": "mindlite.functional.jit:no_recursive"}
 _GRADIENTS = {name: f"mindlite.functional.custom:{name}" for name in ("Custom", "HookBackward", "InsertGradientOf", "Morph")}
 _GRADIENTS.update({name: f"mindlite.functional.operator_gradients:{name}" for name in (
-    "BinaryCrossEntropyGrad", "CholeskyGrad", "GluGrad", "L2NormalizeGrad", "LRNGrad",
+    "AvgPool2DGrad", "BinaryCrossEntropyGrad", "CholeskyGrad", "GluGrad", "L2NormalizeGrad", "LRNGrad",
     "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGradGrad", "PReLUGrad", "PSROIPoolingGrad", "PadV3Grad", "ROIAlignGrad",
     "ResizeNearestNeighborGrad", "SliceGrad", "StridedSliceGrad", "UpsampleNearest3DGrad", "UpsampleTrilinear3DGrad")})
 _GRADIENTS["ResizeNearestNeighborV2Grad"] = _GRADIENTS["ResizeNearestNeighborGrad"]
@@ -299,6 +299,9 @@ MODULES = {
     **{f"nn.{name}": ((f"mindlite.nn.{name}",), {}) for name in (
         "probability", "probability.distribution", "probability.bijector", "probability.bnn_layers", "probability.dpn",
         "probability.infer", "probability.toolbox")},
+    "nn.probability.distribution._utils": ((), {}),
+    "nn.probability.distribution._utils.utils": ((), {name: _INSIDE + name for name in (
+        "set_param_type", "CheckTuple", "CheckTensor")}),
     "nn.utils": ((), {"no_init_parameters": _TRAINING + "no_init_parameters"}),
     "nn.grad": (_NN, {}),
     "nn.grad.cell_grad": (_NN, {}),

@@ -246,6 +246,30 @@ def learned_pieces():
     assert pieces.tolist() == model.encode(lines[0], out_type=str)
 
 
+@difference("gradients of the mean and the variance that ops.LayerNorm gives")
+def means_of_a_layer_norm():
+    x, ones = Tensor([[1.0, 2, 4]]), Tensor([1.0, 1, 1])
+
+    def mean_and_variance(x):
+        return P.LayerNorm()(x, ones, ones)[1:]
+    for run in (lambda f: f, ml.jit):
+        close(run(ms.grad(lambda x: mean_and_variance(x)[0].sum()))(x), [[1 / 3] * 3])
+        close(run(ms.grad(lambda x: mean_and_variance(x)[1].sum()))(x), 2 / 3 * (x.asnumpy() - 7 / 3))
+
+
+@difference("Parameter(3), Tensor(1 + 2j)")
+def dtypes_of_numbers():
+    assert Parameter(3).dtype == ms.int64 and Tensor(3).dtype == ms.int64 and Tensor(1 + 2j).dtype == ms.complex64
+
+
+@difference("p.set_data(..) of another shape")
+def data_of_another_shape():
+    p = Parameter(Tensor([1.0, 2.0]), name="p")
+    with pytest.raises(ValueError, match="has shape"):
+        p.set_data(Tensor([3.0]))
+    assert p.set_data(Tensor([3.0]), slice_shape=True).shape == (1,)
+
+
 @difference("seeded random numbers")
 def random_numbers():
     def draw():

@@ -199,6 +199,23 @@ def test_the_channels_of_a_gradient_of_a_bias_stand_where_the_format_says():
             assert call(ms.Tensor(dout)).asnumpy().tolist() == wanted.tolist()
 
 
+def test_the_type_of_a_distribution_is_that_of_its_tensors_and_checks_name_what_is_wrong():
+    from mindlite.mindspore.nn.probability.distribution._utils import utils
+    half, double, count = ms.Tensor(0.5, ms.float16), np.array(0.5), ms.Tensor(3, ms.int32)
+    for args, wanted in (([half, 1.0, half], ms.float16), ([double, ms.Tensor(double)], ms.float32), ([count], ms.float32),
+                         ([1.0, 2], ms.bfloat16)):
+        assert utils.set_param_type(dict(enumerate(args)), ms.bfloat16) == wanted
+    with pytest.raises(TypeError, match="of one type"):
+        utils.set_param_type({"a": half, "b": double}, ms.float32)
+
+    def checked(x):
+        return utils.CheckTensor()(x, "value") + utils.CheckTuple()((x, 2), "pair")[1]
+    for run in (lambda f: f, mindlite.jit):
+        assert run(checked)(half).asnumpy() == 2.5
+        with pytest.raises(TypeError, match="value is a Tensor, not str"):
+            run(checked)("text")
+
+
 def test_a_float_is_no_value_of_a_parameter_of_integers():
     count = ms.Parameter(ms.Tensor(3, ms.int32), name="count")
     with pytest.raises(TypeError, match="is of int32, which does not hold 1.5"):
