@@ -6,19 +6,20 @@
 Where the check fails Python runs the call again, and its operator raises with the index that is wrong. Inside vmap an
 element that does not take a branch may fail it too: Python then finds nothing wrong, and its result is the call's.
 
-What is inside by how it was made needs no check: positions in an axis of that size, and the number of an iteration of a loop
-(`for i in range(len(x)): x[i]`), also with known numbers added.
+What is inside by how it was made needs no check: positions in an axis of that size, what is kept between bounds, and the number
+of an iteration of a loop (`for i in range(len(x)): x[i]`), also with known numbers added.
 """
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
-from typing import Any
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Union
 
 import numpy as np
 
-from ..common.dim import Dim, Size, compare
+from ..common.dim import Dim, Size, compare, dim_max, dim_min
 from ..common.dtype import int64
 from ..common.errors import IndexRangeError, OperandIndexError, ValueRangeError
 from ..common.tensor import Tensor
@@ -166,8 +167,48 @@ def limits(tracer: Any, value: Any) -> tuple:
     return (0, least - 1) if value.attrs["op"] == "%" else (low * least, high * least)
 
 
+def interval(node: Value, depth: int = 12) -> tuple[Union[Size, None], Union[Size, None]]:
+    """(the least, the largest number) of integers, by how they are made; None for an end that is not known."""
+    if isinstance(node, ValueNode) or not isinstance(node, AnfNode):
+        known = np.asarray(node.value if isinstance(node, ValueNode) else node)
+        return (int(known.min()), int(known.max())) if known.dtype.kind in "iu" and known.size else (None, None)
+    dtype = getattr(node.abstract, "dtype", None)
+    if not isinstance(node, CNode) or not isinstance(node.fn, Primitive) or not depth or dtype is None or dtype.kind not in "iu":
+        return None, None
+    name = node.fn.name
+    if name == "count_up":
+        return 0, node.attrs["size"] - 1
+    if name in SAME_VALUES or name == "broadcast_to":
+        source = node.args[0]
+        was: Any = getattr(source.abstract, "dtype", None)
+        turns = name == "cast" and (dtype.kind == "u" or was.kind not in "iu" or was.itemsize > dtype.itemsize)
+        return (None, None) if turns or name == "tuple_getitem" else interval(source, depth - 1)
+    if name not in ("where", "maximum", "minimum", "add", "mul") or dtype.itemsize < 8:       # what is narrower may turn over
+        return None, None
+    (a, b), (c, d) = (interval(arg, depth - 1) for arg in node.args[-2:])
+    if name == "where":
+        return known_of(dim_min, a, c), known_of(dim_max, b, d)
+    if name == "maximum":
+        return known_of(dim_max, a, c) if None not in (a, c) else (c if a is None else a), known_of(dim_max, b, d)
+    if name == "minimum":
+        return known_of(dim_min, a, c), known_of(dim_min, b, d) if None not in (b, d) else (d if b is None else b)
+    if name == "add":
+        return known_of(operator.add, a, c), known_of(operator.add, b, d)
+    both = all(end is not None and compare(">=", end, 0) is True for end in (a, c))
+    return (known_of(operator.mul, a, c), known_of(operator.mul, b, d)) if both else (None, None)
+
+
+def known_of(join: Callable[[Any, Any], Any], a: Size | None, b: Size | None) -> Size | None:
+    """join(a, b) of two ends that are known, else None."""
+    return None if a is None or b is None else join(a, b)
+
+
 def inside(node: Value, size: Size) -> bool:
-    """True for indices that are inside by how they are made: 0, 1, .. and positions in an axis of that size."""
+    """True for indices that are inside by how they are made: 0, 1, .., what is kept between bounds, sums and products of them,
+    positions in an axis of that size."""
+    low, high = interval(node)
+    if low is not None and high is not None and compare("<=", -size, low) is True and compare("<", high, size) is True:
+        return True
     column = None
     while not isinstance(node, ValueNode) and getattr(getattr(node, "fn", None), "name", "") in SAME_VALUES:
         if node.fn is slice_ and node.attrs["sizes"][-1] == 1:

@@ -166,7 +166,19 @@ def reshape_eval(x, *, shape):
 
 @kernel_rule(reshape)
 def reshape_kernel(x, out, *, shape):
-    return lambda *i: x[unflatten_index(flatten_index(i, shape), x.shape)]
+    groups = _joined(x.shape, shape)
+
+    def element(*i):
+        """Axes that stay have their own index: one that is read from memory is divided no more than it has to be."""
+        index = list(unflatten_index(flatten_index(i, shape), x.shape)) if not groups else [0] * len(x.shape)
+        for before, after in groups:
+            if len(before) == len(after) == 1:
+                index[before[0]] = i[after[0]]
+            else:
+                flat = flatten_index([i[axis] for axis in after], [shape[axis] for axis in after])
+                index[before[0]:before[-1] + 1] = unflatten_index(flat, [x.shape[axis] for axis in before])
+        return x[tuple(index)]
+    return element
 
 
 @bprop_rule(reshape)

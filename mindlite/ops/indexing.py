@@ -25,10 +25,11 @@ from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
 from .define import as_operand, cast_to, elementwise
 from .logic import equal, logical_and, where
 from .sbp import letters, sbp_rule
-from .slicing import zeros_like_shape
+from .slicing import pad_slice, slice_, zeros_like_shape
 from .structure import concat
 
 
+WIDE = 64                                        # steps of a slice whose gradient is written number by number
 # the names of operators along one axis as messages have them: one text in both modes
 SHOWN = {"gather_axis": "gather", "gather_elements": "gather_elements", "index_add_axis": "index_add",
          "scatter_elements_add": "scatter_elements"}
@@ -280,6 +281,18 @@ def _lookup(prim):
 
 sbp_rule(gather_axis, _gather_axis_spec, linear=[{0}], lookup=_lookup(gather_axis))
 sbp_rule(index_add_axis, _index_add_axis_spec, linear=[{0, 2}], lookup=_lookup(index_add_axis))
+
+
+@bprop_rule(slice_)
+def slice_bprop(x, out, dout, *, start, sizes, step):
+    """Zeros around what was read. Few numbers among many zeros, as a diagonal, are written there one by one."""
+    if step and abs(step[-1]) >= WIDE:
+        places = iota(sizes[-1]) * step[-1] + start[-1]
+        line = zeros_like_shape(dout, (*dout.shape[:-1], x.shape[-1]))
+        dout, start, step = index_add_axis(line, places, dout, axis=x.ndim - 1), (*start[:-1], 0), (*step[:-1], 1)
+        if tuple(dout.shape) == tuple(x.shape) and set(step) == {1}:
+            return dout
+    return pad_slice(dout, shape=tuple(x.shape), start=start, step=step, value=0)
 
 
 # ---------------------------------------------------------------- gather_nd and scatter_nd: over the leading axes

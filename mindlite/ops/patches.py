@@ -20,7 +20,7 @@ from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import planned
-from .arithmetic import abs, clamp, floor, round, sign
+from .arithmetic import abs, clamp, floor, maximum, minimum, round, sign
 from .axes import as_flag, as_shape
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import linspace, ones, zeros_like
@@ -210,7 +210,7 @@ def _flat_places(x, places):
     for place, n in zip(places, x.shape[2:]):
         fits = logical_and(place >= 0, place <= n - 1)
         inside = fits if inside is None else logical_and(inside, fits)
-        flat = flat * n + cast(where(fits, place, 0), dtype=dt.int64)
+        flat = flat * n + minimum(maximum(cast(where(fits, place, 0), dtype=dt.int64), 0), n - 1)      # so no check is needed
     count = math.prod(flat.shape[1:])
     return broadcast_to(reshape(flat, shape=(x.shape[0], 1, count)), shape=(*x.shape[:2], count)), expand_dims(inside, 1)
 

@@ -58,8 +58,8 @@ def _infer(x, *, axis, **attrs):
 def _scan(x, axis, exclusive, reverse, function, neutral):
     own = dt.dtype(x.dtype)
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
-    if x.ndim == 0:
-        return np.full((), neutral, wanted) if exclusive else x.astype(wanted)
+    if x.ndim == 0 or x.shape[axis] == 1:
+        return np.full(x.shape, neutral, wanted) if exclusive else x.astype(wanted)
     y = np.flip(x, axis) if reverse else x
     with np.errstate(all="ignore"):
         y = function(y, axis=axis, dtype=own.compute.numpy if own.is_small else wanted)

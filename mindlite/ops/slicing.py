@@ -62,11 +62,6 @@ def slice_kernel(x, out, *, start, sizes, step):
     return lambda *i: x[tuple(first + index * stride for index, first, stride in zip(i, start, step))]
 
 
-@bprop_rule(slice_)
-def slice_bprop(x, out, dout, *, start, sizes, step):
-    return pad_slice(dout, shape=tuple(x.shape), start=start, step=step, value=0)
-
-
 @jvp_rule(slice_)
 def slice_jvp(primals, tangents, out, *, start, sizes, step):
     return slice_(tangents[0], start=start, sizes=sizes, step=step)

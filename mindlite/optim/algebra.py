@@ -6,6 +6,7 @@ from ..mindir.graph import CNode
 from ..mindir.primitive import bind
 from ..ops.basic import broadcast_to, cast, reduce_sum, reshape, transpose
 from ..ops.linalg import batch_matmul
+from ..ops.scan import cumulative_sum
 from ..ops.state import identity
 from .rewrite import Const, Rewrite, Var, by_operator, rebuild, same_type
 
@@ -135,6 +136,13 @@ def sum_of_nothing(node):
     if source.dtype is node.dtype and all(compare("==", source.shape[a], 1) for a in node.attrs["axis"]):
         return reshape(source, shape=node.shape)
     return None
+
+
+@rewrite(cumulative_sum)
+def sum_of_one(node):
+    """The running sum along an axis of size 1, and of one number, is what is there."""
+    one = not node.shape or compare("==", node.shape[node.attrs["axis"]], 1) is True
+    return node.args[0] if one and not node.attrs["exclusive"] and node.args[0].abstract == node.abstract else None
 
 
 @rewrite(batch_matmul)

@@ -3,6 +3,7 @@ inside by how it was made is not looked at."""
 import numpy as np
 import pytest
 
+import mindlite as ms
 from mindlite import Tensor, jit, ops
 from mindlite.common.errors import IndexRangeError
 from mindlite.compile.jit import JitFunction
@@ -107,3 +108,25 @@ def test_places_of_what_is_true_are_not_checked_in_the_axes_where_they_were_foun
     assert checks(lambda x, m: x[m], wide, wide > 5) == 0
     assert checks(lambda x, m: x[m.nonzero()[:, 0]], wide, wide > 5) == 0
     assert checks(lambda x, m: x[m.nonzero()[:, 0]], low, wide < 9) == 1      # rows of 8 in an axis of 3
+
+
+def test_what_is_kept_between_bounds_is_not_checked():
+    def checks(function):
+        f, x, t = JitFunction(function), Tensor(np.arange(24, dtype=np.float32)), Tensor(np.array([3, -70, 9, 50]))
+        assert np.allclose(f(x, t).asnumpy(), function(x, t).asnumpy())
+        return text_of(f).count("= check(")
+    assert checks(lambda x, t: x[ops.minimum(ops.maximum(t, 0), 23)]) == 0
+    assert checks(lambda x, t: x[ops.minimum(ops.maximum(t, -24), 23)]) == 0
+    assert checks(lambda x, t: ops.gather(x, ops.maximum(ops.minimum(t, 3), 0) * 4 + ops.where(t > 5, 3, 1), 0)) == 0
+    assert checks(lambda x, t: ops.gather(x, ops.arange(4) * 5 + ops.arange(3).reshape((3, 1)), 0)) == 0
+    assert checks(lambda x, t: x[ops.minimum(ops.maximum(t, 0), 24) - 1]) == 1          # what is known of differences is not used
+    assert checks(lambda x, t: x[ops.minimum(t, 3) * 0]) == 1
+    assert checks(lambda x, t: x[ops.cast(ops.maximum(ops.minimum(t, 3), 0) - 0, ms.int8) * 5 % 24]) == 1
+
+
+def test_what_is_kept_between_wrong_bounds_is_checked():
+    x, t = Tensor(np.arange(24, dtype=np.float32)), Tensor(np.array([3, 50]))
+    for function in (lambda x, t: x[ops.minimum(ops.maximum(t, 0), 24)], lambda x, t: x[ops.maximum(t, 0)],
+                     lambda x, t: x[ops.minimum(ops.maximum(t, 0), 11) * 3]):
+        with pytest.raises(IndexRangeError):
+            jit(function)(x, t)

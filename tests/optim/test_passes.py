@@ -66,6 +66,12 @@ def test_a_matrix_product_over_one_number_is_elementwise():
         dt.float32, (2, 4, 1)))
 
 
+def test_the_running_sum_of_one_number_vanishes():
+    x = AbstractTensor(dt.float32, (4, 1, 3))
+    check_pass(simplify_shapes, lambda x: ops.cumsum(ops.tanh(x), 1), lambda x: ops.tanh(x), x)
+    check_pass(simplify_shapes, lambda x: ops.cumsum(x, 2), lambda x: ops.cumsum(x, 2), x)
+
+
 def test_minus_minus_vanishes():
     def before(x, y): return -(-x), x - (-y), x + (-y), (-x) + y
     def after(x, y): return x, x + y, x - y, y - x
