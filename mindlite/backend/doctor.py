@@ -18,7 +18,7 @@ from ..common.config import config
 from ..common.errors import DeviceError
 from . import layouts
 from .cpu.blas import blas_facts
-from .cpu.onednn import ADVICE, find_onednn, library_path
+from .cpu.onednn import find_onednn, why_not
 from .cuda import driver, nvidia
 from .machine_code import host_features
 from .cpu.target import processors
@@ -71,15 +71,13 @@ def blas():
 
 def dnn():
     """oneDNN, or how to get it."""
-    if library_path() is None:
-        return ("oneDNN", MISSING,
-                f"convolutions with groups, and gradients with strides, take up to 1.5 times as long: {ADVICE}")
-    if not config.onednn:
-        return ("oneDNN", "switched off", "config.set(onednn=True), or unset MINDLITE_ONEDNN")
     library = find_onednn()
-    if library is None:
-        return ("oneDNN", f"{library_path()} does not load", f"reinstall it: {ADVICE}")
-    return ("oneDNN", f"{library.version()} ({library.path})", "")
+    if library is not None:
+        return ("oneDNN", f"{library.version()} ({library.path})", "")
+    reason, cure = why_not()
+    if reason == "not installed":
+        return ("oneDNN", MISSING, f"convolutions with groups, and gradients with strides, take up to 1.5 times as long: {cure}")
+    return ("oneDNN", reason, cure)
 
 
 def cpu():

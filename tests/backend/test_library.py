@@ -48,10 +48,23 @@ def test_the_reason_names_what_answers(switches):
         assert blas.blas_facts()["name"] in explain("matmul", dtype="float32")
     switches.set(onednn=False)
     assert "kernels of our own" in explain("conv2d", kind="forward", dtype="float32")
-    if onednn.library_path():
+    if onednn.library_path():                                # it is installed, and loads where the system has what it needs
         assert "switched off" in explain("conv2d", kind="forward", dtype="float32")
         switches.set(onednn=True)
-        assert explain("conv2d", kind="forward", dtype="float32").startswith("oneDNN 3")
+        said = explain("conv2d", kind="forward", dtype="float32")
+        assert said.startswith("oneDNN 3") if onednn.find_onednn() else "oneDNN is not loaded" in said
+
+
+def test_a_library_that_does_not_load_is_told_with_what_it_lacks(monkeypatch, switches):
+    if onednn.library_path() is None:
+        pytest.skip("oneDNN is not installed")
+    lacks = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    monkeypatch.setattr(onednn, "_load", lambda: lacks)
+    switches.set(onednn=True)
+    assert onednn.find_onednn() is None
+    assert explain("conv2d", kind="forward", dtype="float32").endswith(
+        f"oneDNN is not loaded, {lacks} (install GCC's OpenMP (Debian, Ubuntu: apt install libgomp1))")
+    assert doctor.dnn()[1:] == (f"not loaded, {lacks}", "install GCC's OpenMP (Debian, Ubuntu: apt install libgomp1)")
 
 
 def test_every_part_of_a_convolution_says_why_it_is_taken():
@@ -92,7 +105,8 @@ def test_the_doctor_has_a_line_for_everything_and_advice_where_something_lacks(s
     assert lines["numpy"] == (np.__version__, "")
 
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    monkeypatch.setattr(doctor, "library_path", lambda: None)
+    monkeypatch.setattr(onednn, "library_path", lambda: None)
+    monkeypatch.setattr(doctor, "find_onednn", lambda: None)
     switches.set(cache_dir=str(tmp_path / "not" / "yet"), threads=1000)
     (tmp_path / "file").write_bytes(b"x" * 2**20)
     if blas.find_blas():

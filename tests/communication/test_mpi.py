@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 import numpy as np
 import mindlite as ms
 from mindlite import Tensor, nn, ops
@@ -151,7 +152,9 @@ def interrupt(*_):
 def fork():
     """A process that is forked from a rank is none: it cannot communicate, and its end is not that of the rank."""
     all_reduce(Tensor([1.0]))
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)      # Python 3.12 and later, of any process with threads that forks
+        child = os.fork()
     if child == 0:
         try:
             all_reduce(Tensor([1.0]))

@@ -84,8 +84,8 @@ def _convolution(dtype):
     library = onednn.find_onednn()
     if library is not None and dtype is float32:
         return f"oneDNN {library.version()}, or kernels of our own where the sizes make that faster"
-    return "kernels of our own, as oneDNN is " + ("used for float32 only" if dtype is not float32 else "switched off"
-                                                  if onednn.library_path() else f"not installed ({onednn.ADVICE})")
+    reason = "used for float32 only" if dtype is not float32 else "{} ({})".format(*onednn.why_not())
+    return f"kernels of our own, as oneDNN is {reason}"
 
 
 def _pooling(dtype):

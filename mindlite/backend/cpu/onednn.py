@@ -139,13 +139,29 @@ def library_path():
 
 
 def find_onednn():
-    """The library, or None if it is not installed or switched off (config.onednn)."""
-    return _load() if config.onednn else None
+    """The library, or None if it is not installed, does not load or is switched off (config.onednn)."""
+    found = _load() if config.onednn else None
+    return found if isinstance(found, OneDNN) else None
+
+
+def why_not():
+    """Why `find_onednn` has none, in words that go on from "oneDNN is", and how to mend it."""
+    if library_path() is None:
+        return "not installed", ADVICE
+    if not config.onednn:
+        return "switched off", "config.set(onednn=True), or unset MINDLITE_ONEDNN"
+    error = _load()
+    if "libgomp" in error:
+        return f"not loaded, {error}", "install GCC's OpenMP (Debian, Ubuntu: apt install libgomp1)"
+    return f"not loaded, {error}", f"reinstall it: {ADVICE}"
 
 
 @once
 def _load():
-    """Load it. OpenMP reads its settings from the environment when it is loaded, so ours stand there only meanwhile."""
+    """The library, or a text that says why it does not load.
+
+    OpenMP reads its settings from the environment when it is loaded, so ours stand there only meanwhile.
+    """
     path = library_path()
     if path is None:
         return None
@@ -160,7 +176,7 @@ def _load():
         loaded = OneDNN(path)
     except OSError as error:
         emit("onednn_failed", path=path, error=str(error))
-        return None
+        return str(error)
     finally:
         for name in settings:
             del os.environ[name]
