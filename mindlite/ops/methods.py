@@ -17,6 +17,7 @@ from .define import as_operand, as_stack
 from .sort import argsort, argwhere, masked_select, nonzero, sort, topk, unique
 
 METHODS: dict = {}
+_UNLIKE = (tuple, str, bytes, dict, set, type(None))          # no operands, or perhaps not the operator's
 OPERATORS: dict = {}            # {"__add__": (the operator, False), "__radd__": (.., True)}: those of Python
 
 
@@ -113,16 +114,15 @@ def _binary(name, operator, reflected=True):
     def operand(other):
         return as_stack(other) if isinstance(other, (list, tuple)) else other
 
-    def is_others(other):
-        """Whether `other` is no operand, or a class of tuples (a sparse tensor) says what the operator does to a Tensor."""
-        return other is None or isinstance(other, (str, bytes, dict, set)) or (
-            isinstance(other, tuple) and getattr(type(other), f"__r{name}__", None) is not getattr(tuple, f"__r{name}__", None))
+    def is_others(other, reflected=f"__r{name}__"):
+        """Is it no operand, or of a class of tuples (a sparse tensor) that says what the operator does to a Tensor?"""
+        return not isinstance(other, tuple) or getattr(type(other), reflected, None) is not getattr(tuple, reflected, None)
 
     def forward(self, other):
-        return NotImplemented if is_others(other) else operator(self, operand(other))
+        return NotImplemented if isinstance(other, _UNLIKE) and is_others(other) else operator(self, operand(other))
 
     def backward(self, other):
-        return NotImplemented if is_others(other) else operator(operand(other), self)
+        return NotImplemented if isinstance(other, _UNLIKE) and is_others(other) else operator(operand(other), self)
     method(f"__{name}__", forward)
     OPERATORS[f"__{name}__"] = operator, False
     if reflected:
