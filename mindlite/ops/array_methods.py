@@ -179,6 +179,7 @@ def _embedded(name, x, src, axis, index):
     """x with src in the place of x[index] along an axis, src being of its shape."""
     index = (slice(None),) * normal_axis(name, axis, axes_of(name, x)) + (index,)
     wanted = tuple(getitem(x, index).shape)
+    axes_of(name, src)
     error = lambda: ShapeError(f"{name}: src has the shape of the slice", note=f"src: {list(src.shape)}, "  # noqa: E731
                                f"slice: {list(wanted)}")
     if src.ndim != len(wanted):

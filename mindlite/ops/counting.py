@@ -195,7 +195,8 @@ def combinations(input: TensorLike, r: int = 2, with_replacement: bool = False) 
     x, r = _vector("combinations", input), as_size("combinations", r)
     if r < 1:
         raise ValueRangeError(f"combinations: at least one element is wanted, not {r}")
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    again = as_flag("combinations", "with_replacement", with_replacement)
+    choose = itertools.combinations_with_replacement if again else itertools.combinations
     chosen = list(choose(range(x.shape[0]), r))
     if not chosen:
         return zeros((0, r), dtype_of(x))

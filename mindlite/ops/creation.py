@@ -22,7 +22,7 @@ from ..mindir.control import tape_new
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import bprop_rule, current_interpreter, eval_rule, infer_rule, kernel_rule, planned, primitive, vmap_rule
 from ..mindir.scalar import as_expr, cast as cast_scalar
-from .axes import as_size, new_shape, normal_axis
+from .axes import as_number, as_size, new_shape, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, cast_to, dtype_of, is_array, is_scalar
 from .indexing import iota
@@ -254,7 +254,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10, *, dtype: DType
     out    : Tensor [steps]
     raises : ValueRangeError for steps below 1, ArgumentError for steps that are no int, ShapeError for a Tensor with axes
     """
-    return cast_to(base ** _spaced("logspace", start, end, steps, dt.float64), dt.dtype(dtype or dt.float32))
+    powers = as_number("logspace", "base", base) ** _spaced("logspace", start, end, steps, dt.float64)
+    return cast_to(powers, dt.dtype(dtype or dt.float32))
 
 
 # ---------------------------------------------------------------- matrices

@@ -13,7 +13,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.constraints import require
 from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, planned, primitive, vmap_rule
-from .axes import axes_of, broadcast_shapes
+from .axes import as_flag, axes_of, broadcast_shapes
 from .basic import batched, reshape, sum_to
 from .complex_numbers import angle, conj, imag, make_complex, part_dtype, real
 from .creation import eye, tril, triu, zeros_like
@@ -459,7 +459,7 @@ def cholesky(input_x: TensorLike, upper: bool = False) -> Tensor:
     source : LAPACK's potrf, through NumPy; gradient: Murray 2016, "Differentiation of the Cholesky decomposition"
     """
     lower = cholesky_factor(input_x)
-    return adjoint(lower) if upper else lower
+    return adjoint(lower) if as_flag("cholesky", "upper", upper) else lower
 
 
 @planned

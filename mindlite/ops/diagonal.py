@@ -98,7 +98,7 @@ def diagonal_scatter(input: TensorLike, src: TensorLike, offset: int = 0, dim1: 
     raises : ShapeError for fewer than two axes, the same axis twice or a src that does not fit, ValueRangeError for an
              axis outside
     """
-    input = as_operand(input)
+    input, offset = as_operand(input), as_size("diagonal_scatter", offset)
     flat, rows, columns = _flat("diagonal_scatter", input, dim1, dim2)
     made = _written(flat, rows, columns, offset, cast_to(as_operand(src), dtype_of(input)))
     return movedim(made, (-2, -1), (dim1, dim2))

@@ -15,7 +15,7 @@ from ..common.tensor import Tensor, TensorLike
 from ..mindir.constraints import require
 from ..mindir.primitive import planned
 from .arithmetic import clamp, maximum
-from .axes import as_shape, normal_axis
+from .axes import as_shape, axes_of, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .creation import arange, full
 from .define import as_operand, as_update, cast_to, dtype_of
@@ -40,7 +40,7 @@ def _chosen(x, axis, index):
 @planned
 def index_fill(x: Tensor, axis: int, index: Tensor, value: Any) -> Tensor:
     """x with the slices at `index` (int[n]) along `axis` filled with `value`, a number or a Tensor of one."""
-    x, axis = as_operand(x), normal_axis("index_fill", int(axis), x.ndim)
+    x, axis = as_operand(x), normal_axis("index_fill", axis, x.ndim)
     index = as_operand(index)
     index = reshape(index, shape=(-1,)) if index.ndim == 0 else index
     if not x.ndim:
@@ -58,7 +58,8 @@ def index_copy(x: TensorLike, axis: int, index: TensorLike, source: TensorLike) 
 
 
 def _copied(name, x, axis, index, source):
-    axis = normal_axis(name, axis, x.ndim)
+    axis, index = normal_axis(name, axis, x.ndim), as_operand(index)
+    axes_of(name, index)
     source, size = as_update("index_copy", source, dtype_of(x)), x.shape[axis]
     error = lambda: ShapeError(f"{name}: there are not as many slices as indices",  # noqa: E731
                                note=f"source: {list(source.shape)}, index: {list(index.shape)}, axis {axis}")

@@ -12,7 +12,7 @@ from ..mindir.primitive import planned
 from .activation import logsigmoid, relu
 from .arithmetic import minimum
 from .basic import cast, reduce_sum
-from .axes import as_known_number, axes_of
+from .axes import as_flag, as_known_number, as_number, axes_of
 from .define import as_operand, dtype_of
 from .elementary import exp, log
 from .indexing import bounded_indices, iota
@@ -109,8 +109,9 @@ def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = Tr
     x, y = as_operand(input), as_operand(target)
     if "c" in (dtype_of(x).kind, dtype_of(y).kind):
         raise DTypeError("poisson_nll_loss: does not take complex numbers")
-    loss = exp(x) - y * x if log_input else x - y * log(x + eps)
-    if full:
+    eps = as_number("poisson_nll_loss", "eps", eps)
+    loss = exp(x) - y * x if as_flag("poisson_nll_loss", "log_input", log_input) else x - y * log(x + eps)
+    if as_flag("poisson_nll_loss", "full", full):
         large = greater(y, 1)
         safe = where(large, y, 2)
         loss = loss + where(large, safe * log(safe) - safe + 0.5 * log(6.283185307179586 * safe), 0)

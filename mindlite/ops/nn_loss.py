@@ -19,7 +19,7 @@ from ..mindir.scalar import call as call_scalar
 from ..mindir.primitive import planned
 from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
-from .axes import as_known_int, as_number, normal_axis
+from .axes import as_flag, as_known_int, as_number, axes_of, normal_axis
 from .basic import reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, rounded_once, to_float
 from .elementary import exp, log, sqrt
@@ -415,7 +415,8 @@ def gaussian_nll_loss(x: TensorLike, target: TensorLike, var: TensorLike, full: 
         raise ValueRangeError(f"gaussian_nll_loss: eps is positive, not {eps}")
     var = maximum(var, eps)
     loss = 0.5 * (log(var) + (x - y) * (x - y) / var)
-    return reduced("gaussian_nll_loss", loss + 0.9189385332046727 if full else loss, reduction)
+    loss = loss + 0.9189385332046727 if as_flag("gaussian_nll_loss", "full", full) else loss
+    return reduced("gaussian_nll_loss", loss, reduction)
 
 
 @planned
@@ -444,6 +445,7 @@ def hinge_embedding_loss(inputs: TensorLike, targets: TensorLike, margin: float 
              broadcast
     """
     x, y = _operands("hinge_embedding_loss", inputs, targets)
+    as_number("hinge_embedding_loss", "margin", margin)
     return reduced("hinge_embedding_loss", where(equal(y, 1), x, maximum(margin - x, 0)), reduction)
 
 
@@ -499,6 +501,8 @@ def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLi
                      reduction
     """
     a, b = _operands("margin_ranking_loss", input1, input2)
+    target = as_operand(target)
+    axes_of("margin_ranking_loss", target)
     return reduced("margin_ranking_loss", maximum(margin - target * (a - b), 0), reduction)
 
 
@@ -512,6 +516,7 @@ def pairwise_distance(x: TensorLike, y: TensorLike, p: float = 2, eps: float = 1
     raises : DTypeError for what is no float, ArgumentError for another p, ShapeError for shapes that do not broadcast
     """
     a, b = _operands("pairwise_distance", x, y)
+    as_number("pairwise_distance", "p", p), as_number("pairwise_distance", "eps", eps)
     d = abs(a - b + eps)
     if p == 2:
         return sqrt(reduce_sum(d * d, axis=-1))
@@ -539,6 +544,6 @@ def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: Tens
     if isinstance(margin, (int, float, np.number)) and margin <= 0:
         raise ValueRangeError(f"triplet_margin_loss: margin is positive, not {margin}")
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
+    if as_flag("triplet_margin_loss", "swap", swap):
         far = minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduced("triplet_margin_loss", maximum(near - far + margin, 0), reduction)

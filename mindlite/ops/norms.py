@@ -17,7 +17,7 @@ from ..common.errors import ArgumentError, DTypeError, ShapeError, ValueRangeErr
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .arithmetic import abs, pow
-from .axes import as_known_number, normal_axis
+from .axes import as_flag, as_known_number, normal_axis
 from .basic import cast, reduce_sum, reshape, transpose
 from .decomposition import inverse
 from .define import as_operand, dtype_of
@@ -86,7 +86,7 @@ def matrix_norm(A: TensorLike, ord: Any = "fro", axis: Sequence[int] = (-2, -1),
     if x.ndim < 2:
         raise ShapeError("matrix_norm: a matrix is wanted", note=f"A: {list(x.shape)}")
     row, column = (normal_axis("matrix_norm", a, x.ndim) for a in axis)
-    ord = as_known_number("matrix_norm", ord)
+    ord, keepdims = as_known_number("matrix_norm", ord), as_flag("matrix_norm", "keepdims", keepdims)
     if row == column:
         raise ValueRangeError("matrix_norm: the two axes are one", note=f"axis: {tuple(axis)}")
     if ord in ("fro", None):

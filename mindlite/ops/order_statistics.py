@@ -86,6 +86,7 @@ def nanmedian(input: TensorLike, axis: int | None = -1, keepdims: bool = False) 
 
 def _quantile(name, input, q, axis, keepdims, skip):
     x, at = _row(name, input, axis)
+    keepdims = as_flag(name, "keepdims", keepdims)
     if dtype_of(x).kind != "f":
         raise DTypeError(f"{name}: takes floats, not {dtype_of(x).name}")
     if isinstance(q, (int, float)) and not 0 <= q <= 1:

@@ -244,7 +244,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
     if len(sizes) not in (4, 5) or tuple(theta.shape) != (sizes[0], len(sizes) - 2, len(sizes) - 1):
         raise ShapeError("affine_grid: theta[N, 2, 3] and four sizes, or theta[N, 3, 4] and five, are wanted",
                          note=f"theta: {list(theta.shape)}, size: {sizes}")
-    spatial, lines = sizes[2:], []
+    spatial, lines, align_corners = sizes[2:], [], as_flag("affine_grid", "align_corners", align_corners)
     for n in spatial:
         require(">=", n, 1, lambda: ShapeError("affine_grid: a size of the grid is at least 1", note=f"size: {sizes}"))
     for axis, n in reversed(list(enumerate(spatial))):

@@ -245,7 +245,7 @@ def dist(input: TensorLike, other: TensorLike, p: float = 2) -> Tensor:
     raises : ArgumentError for p below 0, ShapeError where the shapes do not broadcast, DTypeError for bool
     gradient: 0 where input equals other
     """
-    if p < 0:
+    if as_number("dist", "p", p) < 0:
         raise ArgumentError(f"dist: p is not negative, not {p}")
     a, b = _pair(input, other)
     return _p_norm(reshape(a - b, shape=(-1,)), p, 0)

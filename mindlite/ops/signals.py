@@ -13,7 +13,7 @@ from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .arithmetic import abs
-from .axes import as_size
+from .axes import as_flag, as_size
 from .basic import reshape
 from .creation import arange, ones
 from .define import as_operand, cast_to, documented, dtype_of
@@ -29,6 +29,7 @@ def _window(name, length, periodic, dtype, shape):
     length = as_size(name, length.item() if hasattr(length, "item") else length)
     if length < 0:
         raise ValueRangeError(f"{name}: the length is not negative", note=f"{length}")
+    periodic = as_flag(name, "periodic", periodic)
     made = dt.dtype(dtype) if dtype is not None else dt.float32
     if length < 2:
         return ones((length,), made)

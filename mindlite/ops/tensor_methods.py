@@ -18,7 +18,7 @@ from ..mindir.primitive import current_interpreter, planned
 from . import (activation, arithmetic, combined, creation, decomposition, elementary, later, linalg, logic, lookup, norms,
                order_statistics, random, reduction, scan, singular, sorted_search, special, structure, whole_numbers)
 from .array_methods import select_scatter, slice_scatter
-from .axes import as_flag, as_known_int, as_size, axes_of, normal_axis
+from .axes import as_flag, as_known_int, as_number, as_size, axes_of, normal_axis
 from .basic import broadcast_to, cast, reshape
 from .define import as_operand, as_update, cast_to, dtype_of
 from .diagonal import diag_embed, diagonal as read_diagonal, diagonal_scatter
@@ -396,7 +396,7 @@ def _cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, 
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
         centred, total = x - x.mean(1, True), count
-        out = linalg.matmul(centred, _adjoint(centred)) / max(total - correction, 0)
+        out = linalg.matmul(centred, _adjoint(centred)) / max(total - as_number("cov", "correction", correction), 0)
     else:
         total = reduction.sum(weights)
         centred = x - reduction.sum(x * weights, 1, True) / total

@@ -8,7 +8,7 @@ from ..common.annotations import Ints
 from ..common.errors import ShapeError, ValueRangeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
-from .axes import as_size
+from .axes import as_number, as_size
 from .basic import reshape
 from .creation import zeros
 from .define import as_operand, dtype_of
@@ -79,7 +79,7 @@ def max_unpool3d(x: TensorLike, indices: TensorLike, kernel_size: Ints, stride: 
 
 
 def _power_mean(pool, x, norm_type, count, *settings):
-    if not 0 < norm_type < float("inf"):
+    if not 0 < as_number("lp_pool", "norm_type", norm_type) < float("inf"):
         raise ValueRangeError(f"lp_pool: norm_type is a finite number above 0, not {norm_type}")
     return (pool(x ** norm_type, *settings) * count) ** (1.0 / norm_type)
 
@@ -115,7 +115,8 @@ def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | Non
              integers
     """
     x = as_operand(x)
-    rows, columns = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
+    both = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
+    rows, columns = (as_size("lp_pool2d", n, 1) for n in both)
     batch = x if x.ndim == 4 else reshape(x, shape=(1, *x.shape))
     out = _power_mean(avg_pool2d, batch, norm_type, rows * columns, (rows, columns), stride, 0, ceil_mode)
     return out if x.ndim == 4 else reshape(out, shape=out.shape[1:])

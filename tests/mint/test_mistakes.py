@@ -7,8 +7,10 @@ from mindlite.common import errors
 
 WRONG = {bool: ("x", None, 2.5), str: ("nope", 3), Kind: ("nope",), int: ("x",), float: ("x",), Array: ("x", None)}
 # None stands for an operand that is left out; 3 is a padding, too; a whole number is filled in as such
-MEANT = {("align_corners", None), ("weights", None), ("weight", None), ("clamp", 1, None), ("clamp", 2, None), ("clip", 1, None),
-         ("clip", 2, None), ("linear", 2, None), ("conv1d", 2, None), ("conv2d", 2, None), ("conv3d", 2, None), ("conv3d", 4, 3),
+MEANT = {("align_corners", None), ("weights", None), ("weight", None), ("clamp", 1, None), ("clamp", 2, None),
+         ("clip", 1, None), ("clip", 2, None), ("linear", 2, None), ("conv1d", 2, None), ("conv2d", 2, None),
+         ("conv3d", 2, None), ("conv1d", 4, 3), ("conv2d", 4, 3), ("conv3d", 4, 3), ("conv_transpose2d", 2, None),
+         ("layer_norm", 2, None), ("attn_mask", None), ("max", "keepdim", None), ("min", "keepdim", None),
          ("batch_norm", 3, None), ("batch_norm", 4, None), ("group_norm", 2, None), ("group_norm", 3, None),
          ("full_like", 1, 2.5)}
 
