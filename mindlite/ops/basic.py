@@ -167,6 +167,9 @@ def reshape_eval(x, *, shape):
 @kernel_rule(reshape)
 def reshape_kernel(x, out, *, shape):
     groups = _joined(x.shape, shape)
+    grouped = {axis for before, _ in groups for axis in before}
+    if any([size != 1 and axis not in grouped for axis, size in enumerate(x.shape)]):
+        groups = []                                          # of open sizes that are only known to fit when it runs
 
     def element(*i):
         """Axes that stay have their own index: one that is read from memory is divided no more than it has to be."""
