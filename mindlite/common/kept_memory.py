@@ -7,6 +7,8 @@ largest array that was freed: a program that frees several results together, as 
 pages for all of them at each step. The system clears a page before it is written to, which takes several times as long as what
 most kernels do with it.
 
+What is kept is kept for each arena: of a program whose threads make arrays (ranks as threads, say) malloc has several.
+
 Source: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
 """
 from __future__ import annotations
