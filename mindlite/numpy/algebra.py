@@ -66,7 +66,10 @@ def kron(a, b):
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The cross product of vectors of two or three elements."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = ops.moveaxis(tensor(a), axisa, -1), ops.moveaxis(tensor(b), axisb, -1)
+    a, b = tensor(a), tensor(b)
+    if not a.ndim or not b.ndim:
+        raise ShapeError("cross: a number is no vector", note=f"{list(a.shape)}, {list(b.shape)}")
+    a, b = ops.moveaxis(a, axisa, -1), ops.moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ShapeError("cross: the vectors have two or three elements", note=f"{a.shape[-1]}, {b.shape[-1]}")
     if a.shape[-1] == b.shape[-1] == 2:

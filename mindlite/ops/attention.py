@@ -13,7 +13,7 @@ import numbers
 from typing import Any
 
 from ..common import dtype as dt
-from ..common.errors import ArgumentError, ShapeError
+from ..common.errors import ArgumentError, DTypeError, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.primitive import bprop_rule, planned, vmap_rule
@@ -52,6 +52,8 @@ def _wide(*operands):
 
 
 def _attention_infer(q, k, v, *, scale, is_causal):
+    if "c" in (q.dtype.kind, k.dtype.kind, v.dtype.kind):
+        raise DTypeError("attention: complex scores have no softmax", note=f"{q}, {k}, {v}")
     sums = dt.float32 if q.dtype in HALVES else q.dtype
     return AbstractTuple((AbstractTensor(q.dtype, q.shape), AbstractTensor(sums, q.shape[:-1])))
 

@@ -302,8 +302,8 @@ _SEVERAL_AXES = documented(axes=_AXES + _NORM.lstrip(), errors=_ERRORS)
 
 # ---------------------------------------------------------------- complex transforms
 
-@_ONE_AXIS
 @planned
+@_ONE_AXIS
 def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along one axis: out[k] = sum_j input[j] exp(-2 pi i j k / n).
 
@@ -316,8 +316,8 @@ def fft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None
     return _transform("fft", _number(input), None if n is None else (n,), (dim,), norm, False)
 
 
-@_ONE_AXIS
 @planned
+@_ONE_AXIS
 def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of fft: out[j] = 1 / n sum_k input[k] exp(2 pi i j k / n).
 
@@ -330,8 +330,8 @@ def ifft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
     return _transform("ifft", _number(input), None if n is None else (n,), (dim,), norm, True)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """`fft` along several axes.
 
@@ -343,8 +343,8 @@ def fftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str |
     return _transform("fftn", _number(input), s, dim, norm, False)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of fftn.
 
@@ -356,8 +356,8 @@ def ifftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
     return _transform("ifftn", _number(input), s, dim, norm, True)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """`fft` along two axes, the last by default.
 
@@ -369,8 +369,8 @@ def fft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: s
     return _transform("fft2", _number(input), s, dim, norm, False)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of fft2.
 
@@ -384,8 +384,8 @@ def ifft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
 
 # ---------------------------------------------------------------- transforms of, and to, real numbers
 
-@_ONE_AXIS
 @planned
+@_ONE_AXIS
 def rfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """fft of real numbers: the first n // 2 + 1 results; the others are their conjugates, backwards.
 
@@ -398,8 +398,8 @@ def rfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
     return _of_real("rfft", input, None if n is None else (n,), (dim,), norm)
 
 
-@_ONE_AXIS
 @planned
+@_ONE_AXIS
 def irfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of rfft: real numbers. Imaginary parts that no rfft has (at 0 and n / 2) are left out.
 
@@ -412,8 +412,8 @@ def irfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | No
     return _to_real("irfft", input, None if n is None else (n,), (dim,), norm)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def rfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """`fftn` of real numbers: of the last axis the first half, n // 2 + 1 results.
 
@@ -425,8 +425,8 @@ def rfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
     return _of_real("rfftn", input, s, dim, norm)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def irfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of rfftn: real numbers. A size for the last axis is the result's; without it, it is 2 (m - 1) for m.
 
@@ -438,8 +438,8 @@ def irfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str
     return _to_real("irfftn", input, s, dim, norm)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def rfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """`rfftn` along two axes, the last by default.
 
@@ -451,8 +451,8 @@ def rfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
     return _of_real("rfft2", input, s, dim, norm)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def irfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of rfft2.
 
@@ -464,8 +464,8 @@ def irfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm:
     return _to_real("irfft2", input, s, dim, norm)
 
 
-@_ONE_AXIS
 @planned
+@_ONE_AXIS
 def hfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """fft of numbers that are their own conjugates backwards, given by their first half: the result is real.
 
@@ -478,8 +478,8 @@ def hfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | Non
     return _to_real("hfft", input, None if n is None else (n,), (dim,), norm, False)
 
 
-@_ONE_AXIS
 @planned
+@_ONE_AXIS
 def ihfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of hfft: the first half, n // 2 + 1 results.
 
@@ -492,8 +492,8 @@ def ihfft(input: TensorLike, n: int | None = None, dim: int = -1, norm: str | No
     return _of_real("ihfft", input, None if n is None else (n,), (dim,), norm, True)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def hfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """`hfft` along the last axis, fft along the others.
 
@@ -505,8 +505,8 @@ def hfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str 
     return _to_real("hfftn", input, s, dim, norm, False)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def ihfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str | None = None) -> Tensor:
     """The inverse of hfftn.
 
@@ -518,8 +518,8 @@ def ihfftn(input: TensorLike, s: Ints | None = None, dim: Axes = None, norm: str
     return _of_real("ihfftn", input, s, dim, norm, True)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def hfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """`hfftn` along two axes, the last by default.
 
@@ -531,8 +531,8 @@ def hfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: 
     return _to_real("hfft2", input, s, dim, norm, False)
 
 
-@_SEVERAL_AXES
 @planned
+@_SEVERAL_AXES
 def ihfft2(input: TensorLike, s: Ints | None = None, dim: Axes = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of hfft2.
 

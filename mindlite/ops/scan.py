@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..common import dtype as dt
-from ..common.dim import dim_min
+from ..common.dim import compare, dim_min
 from ..common.dtype import DTypeLike
 from ..common.errors import DTypeError
 from ..common.tensor import Tensor, TensorLike
@@ -58,7 +58,7 @@ def _infer(x, *, axis, **attrs):
 def _scan(x, axis, exclusive, reverse, function, neutral):
     own = dt.dtype(x.dtype)
     wanted = np.dtype(np.int64) if x.dtype == bool else x.dtype
-    if x.ndim == 0 or x.shape[axis] == 1:
+    if x.ndim == 0 or compare("==", x.shape[axis], 1):
         return np.full(x.shape, neutral, wanted) if exclusive else x.astype(wanted)
     y = np.flip(x, axis) if reverse else x
     with np.errstate(all="ignore"):
