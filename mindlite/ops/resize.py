@@ -15,7 +15,7 @@ from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Tensor
 from ..mindir.primitive import planned
 from .arithmetic import ceil, clamp, floor
-from .axes import as_size
+from .axes import as_known_int
 from .basic import cast, reshape
 from .creation import arange
 from .define import as_operand, cast_to, dtype_of
@@ -71,7 +71,7 @@ def _cubic(made, positions, half_pixel_centers):
 def _matrices(name, shape, size, mode, align_corners, half_pixel_centers):
     if len(shape) != 4:
         raise ArgumentError(f"{name}: a tensor [N, C, H, W] is wanted", note=f"x: {list(shape)}")
-    return [weights_of(mode, as_size(name, n), as_size(name, m), align_corners, half_pixel_centers)
+    return [weights_of(mode, as_known_int(name, n), as_known_int(name, m), align_corners, half_pixel_centers)
             for n, m in zip(shape[2:], size)]
 
 

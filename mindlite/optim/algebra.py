@@ -147,10 +147,14 @@ def sum_of_one(node):
 
 @rewrite(batch_matmul)
 def transposed_operand(node):
-    """batch_matmul(transpose(a), b) -> batch_matmul(a, b, transpose_a=True); of a contracted axis of size 1 each element is one
-    product, a * b + 0: products begin with 0, so none is -0."""
+    """batch_matmul(transpose(a), b) -> batch_matmul(a, b, transpose_a=True).
+
+    Of many matrices and a contracted axis of size 1 each element is one product, a * b + 0: products begin with 0, so none is
+    -0. A single matrix stays, since eager mode joins it with others.
+    """
     args, attrs, changed = list(node.args), dict(node.attrs), False
-    if compare("==", args[0].shape[-2 if attrs["transpose_a"] else -1], 1) is True and args[0].dtype is node.dtype:
+    length = args[0].shape[-2 if attrs["transpose_a"] else -1]
+    if node.ndim > 2 and compare("==", length, 1) is True and args[0].dtype is node.dtype:
         sides = [reshape(arg, shape=(*arg.shape[:-2], *arg.shape[:-3:-1])) if attrs[flag] else arg
                  for arg, flag in zip(args, ("transpose_a", "transpose_b"))]
         return sides[0] * sides[1] + 0 if node.dtype.kind in "fc" else sides[0] * sides[1]

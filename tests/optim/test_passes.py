@@ -56,12 +56,14 @@ def test_a_zero_that_was_broadcast_is_a_zero():
     check_pass(simplify_arithmetic, before, after)
 
 
-def test_a_matrix_product_over_one_number_is_elementwise():
+def test_products_of_many_matrices_over_one_number_are_elementwise():
     column, row, n = AbstractTensor(dt.float32, (2, 3, 1)), AbstractTensor(dt.float32, (2, 1, 4)), Symbol("n").dim
     check_pass(simplify_shapes, lambda x, y: batch_matmul(x, y), lambda x, y: x * y + 0, column, row)
     check_pass(simplify_shapes, lambda x, y: batch_matmul(x, y, transpose_a=True, transpose_b=True),
-               lambda x, y: reshape(x, shape=(n, 1)) * reshape(y, shape=(1, 4)) + 0,
-               AbstractTensor(dt.float32, (1, n)), AbstractTensor(dt.float32, (4, 1)))
+               lambda x, y: reshape(x, shape=(2, n, 1)) * reshape(y, shape=(2, 1, 4)) + 0,
+               AbstractTensor(dt.float32, (2, 1, n)), AbstractTensor(dt.float32, (2, 4, 1)))
+    check_pass(simplify_shapes, lambda x, y: batch_matmul(x, y), lambda x, y: batch_matmul(x, y),
+               AbstractTensor(dt.float32, (n, 1)), AbstractTensor(dt.float32, (1, 4)))          # eager mode joins single ones
     check_pass(simplify_shapes, lambda x, y: batch_matmul(x, y), lambda x, y: batch_matmul(x, y), row, AbstractTensor(
         dt.float32, (2, 4, 1)))
 

@@ -16,6 +16,7 @@ from mindlite.common.errors import InternalError, MindliteError, OperandIndexErr
 from mindlite.mindir import primitive
 from mindlite.mindir.primitive import Planned
 from mindlite.ops import later
+from mindlite.ops.resize import weights_of
 from mindlite.pynative import functions, native, plans
 
 pytestmark = pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
@@ -200,6 +201,16 @@ def test_a_plan_has_the_gradient_of_the_function(name):
     wanted = results(ms.grad(loss, floats)(*given))
     for _ in range(5):
         close(results(ms.grad(loss, floats)(*given)), wanted)
+
+
+def test_a_function_that_decides_by_sizes_has_plans_of_fixed_ones():
+    draw = np.random.default_rng(0)
+    for n in (2, 6, 9, 6):                                   # twice the size each time: the sizes of a plan could be open
+        x = draw.normal(size=(1, 1, 2, n)).astype(np.float32)
+        for mode in "bicubic", "bilinear", "nearest":
+            down, across = (weights_of(mode, have, want, False, True) for have, want in ((2, 2), (n, 2 * n)))
+            made = ops.resize(Tensor(x), (2, 2 * n), mode, False, True)
+            np.testing.assert_allclose(made.asnumpy(), down @ x @ across.T, rtol=1e-5, atol=1e-6)
 
 
 def test_a_kernel_of_a_function_refuses_indices_that_are_outside():
