@@ -169,7 +169,8 @@ def ToNumber(data, /, data_type):
         except ValueError:
             raise DataError(f"ToNumber: it is invalid to convert \"{token}\" to a number.") from None
         limits = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
-        if abs(value) < math.inf and not int(limits.min) <= value <= int(limits.max):
+        endless = abs(value) == math.inf and "inf" in token.lower() or value != value
+        if not endless and not int(limits.min) <= value <= int(limits.max):
             raise DataError(f"ToNumber: string input {token} will be out of bounds if cast to {kind}. The valid range is: "
                             f"[{limits.min}, {limits.max}].")
         out[k] = value
@@ -515,7 +516,8 @@ def CaseFold(data, /):
 
 def _each(data: Any, function: Callable[[str], str], name: str) -> np.ndarray:
     tokens = texts(data, name)
-    return np.array([function(token) for token in tokens.ravel().tolist()] or [""]).reshape(tokens.shape)
+    made = [function(token) for token in tokens.ravel().tolist()]
+    return np.array(made, None if made else tokens.dtype).reshape(tokens.shape)
 
 
 @operation(normalize_form=lambda value, name: form(value, "normalization_form"))

@@ -137,7 +137,9 @@ def Fill(data, /, fill_value):
                         f"{data.dtype}")
     if data.dtype.kind in "US":
         return np.full(data.shape, fill_value)
-    if data.dtype.kind in "iu" and not np.iinfo(data.dtype).min <= fill_value <= np.iinfo(data.dtype).max:
+    limits = np.iinfo(data.dtype) if data.dtype.kind in "iu" else np.finfo(data.dtype) if data.dtype.kind == "f" else None
+    endless = data.dtype.kind == "f" and not np.isfinite(fill_value)
+    if limits is not None and not endless and not int(limits.min) <= fill_value <= int(limits.max):
         raise DataError(f"Fill: {fill_value} is outside of {data.dtype}")
     return np.full(data.shape, fill_value, data.dtype)
 

@@ -14,7 +14,7 @@ from .arithmetic import maximum
 from .basic import reshape
 from .creation import arange, full, ones
 from .axes import as_size
-from .define import as_operand, check_tensors, dtype_of
+from .define import as_operand, check_tensors, documented, dtype_of
 from .indexing import bounded_indices, gather_axis, scatter_nd_add, scatter_nd_max, scatter_nd_min
 from .logic import equal, greater_equal, less, logical_and, where
 from .reduction import amax, prod
@@ -65,32 +65,34 @@ def _end_of(end):
     return number
 
 
-@planned
-def unsorted_segment_max(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
-    """The largest of the rows with the same number; the dtype's smallest where there is none. Rows with a negative number are
-    left out.
+_EXTREMA = documented(rest="""
+    Rows with a negative number are left out.
 
     x            : Tensor [.., *row] of any dtype but complex
     segment_ids  : int[..], the number of each row;     num_segments : int
     out          : [num_segments, *row]
     raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
                    of x, DTypeError for another dtype, ArgumentError where num_segments is no int
-    gradient     : shared evenly among equal largest elements
+    gradient     : shared evenly among equal ones
+    """)
+
+
+@planned
+@_EXTREMA
+def unsorted_segment_max(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
+    """The largest of the rows with the same number; the dtype's smallest where there is none.
+
+    {rest}
     """
     return _scattered("unsorted_segment_max", scatter_nd_max, x, segment_ids, num_segments, _end_of("min"), include_self=False)
 
 
 @planned
+@_EXTREMA
 def unsorted_segment_min(x: TensorLike, segment_ids: TensorLike, num_segments: int) -> Tensor:
-    """The smallest of the rows with the same number; the dtype's largest where there is none. Rows with a negative number are
-    left out.
+    """The smallest of the rows with the same number; the dtype's largest where there is none.
 
-    x            : Tensor [.., *row] of any dtype but complex
-    segment_ids  : int[..], the number of each row;     num_segments : int
-    out          : [num_segments, *row]
-    raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
-                   of x, DTypeError for another dtype, ArgumentError where num_segments is no int
-    gradient     : shared evenly among equal smallest elements
+    {rest}
     """
     return _scattered("unsorted_segment_min", scatter_nd_min, x, segment_ids, num_segments, _end_of("max"), include_self=False)
 

@@ -48,6 +48,7 @@ def plain(value):
     (text.RegexReplace(r"(\w)(\w)", "$2$1"), "abcd e", "badc e"),
     (text.RegexReplace("(a)(b)?", r"$2<$12>\$\."), "ab a", "b<a2>$. <a2>$."),
     (text.RegexReplace(r"\p{Han}+|[\P{L}]", "-"), "中国a1", "-a-"),
+    (text.RegexReplace("a", "b"), np.array([], "<U1"), []), (text.ToNumber(np.float32), ["inf", "-Infinity"], [np.inf, -np.inf]),
     (text.PythonTokenizer(lambda line: line.split("-")), "a-b", ["a", "b"]),
 ])
 def test_an_operation_gives_what_mindspore_gives(operation, data, expected):
@@ -102,6 +103,7 @@ def test_text_goes_through_a_pipeline(tmp_path):
     (lambda: text.Vocab.from_dict({"a": -1}), ValueError), (lambda: text.Lookup(3), TypeError),
     (lambda: text.Lookup(VOCAB)(np.array(["zz"])), RuntimeError), (lambda: text.Lookup(VOCAB, "nope"), ValueError),
     (lambda: text.WhitespaceTokenizer()(3), RuntimeError), (lambda: text.WhitespaceTokenizer()(np.array(["a b"])), RuntimeError),
+    (lambda: text.ToNumber(np.float32)(np.array("1e400")), RuntimeError),
     (lambda: text.ToNumber(np.int8)(np.array("1_0")), RuntimeError),
     (lambda: text.ToNumber(np.float16)(np.array("1e9")), RuntimeError),
     (lambda: text.ToNumber(np.int8)(np.array("300")), RuntimeError), (lambda: text.ToNumber(np.int8)(np.array("x")),

@@ -595,6 +595,7 @@ def test_transforms_of_arrays():
     (lambda: transforms.Compose([3]), ValueError), (lambda: transforms.PadEnd([1, 2])(np.array([1])), RuntimeError),
     (lambda: transforms.TypeCast("nothing"), TypeError), (lambda: transforms.Slice(5)(np.array([1])), RuntimeError),
     (lambda: transforms.Fill(-1)(np.array([1], np.uint8)), RuntimeError),
+    (lambda: transforms.Fill(1e9)(np.array([1], np.float16)), RuntimeError),
     (lambda: transforms.Unique()(np.array([1])), RuntimeError),
     (lambda: transforms.Concatenate(3), ValueError),
     (lambda: transforms.Concatenate(0, [1]), TypeError), (lambda: transforms.RandomApply([3]), TypeError),
