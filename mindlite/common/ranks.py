@@ -28,6 +28,17 @@ MOST = 4                                         # ranks of a sum that is made w
 FOLDS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
 
 
+class Wishes(threading.local):
+    """What the program of a thread wants of its collectives.
+
+    joined : bytes of all_reduces that travel as one, at most; None: as many as parallel/buckets.py says
+    """
+    joined: int | None = None
+
+
+wishes = Wishes()
+
+
 class Engine:
     """One rank's door to the others.
 

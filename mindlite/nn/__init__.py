@@ -46,7 +46,8 @@ from .loss.loss import (  # noqa: F401
 from .optim import (  # noqa: F401
     ASGD, AdaFactor, Adadelta, Adagrad, Adam, AdaMax, AdamOffload, AdamW, AdamWeightDecay, FTRL, LARS, Lamb, LazyAdam,
     Momentum, Optimizer, ProximalAdagrad, RMSProp, Rprop, SGD)
-from .pipeline_cell import PipelineCell, PipelineGradReducer  # noqa: F401
+from .pipeline_cell import PipelineCell  # noqa: F401
+from .reducers import DistributedGradReducer, PipelineGradReducer  # noqa: F401
 from .wrap import (  # noqa: F401
-    DistributedGradReducer, ForwardValueAndGrad, GradAccumulationCell, MicroBatchInterleaved, ParameterUpdate,
+    ForwardValueAndGrad, GradAccumulationCell, MicroBatchInterleaved, ParameterUpdate,
     TimeDistributed, TrainOneStepCell, VirtualDatasetCellTriple, WithEvalCell, WithGradCell, WithLossCell)

@@ -17,6 +17,7 @@ from ..common import dtype as dt
 from ..common.errors import ArgumentError, ValueRangeError
 from ..common.tensor import Parameter, Tensor
 from ..functional.composite import HyperMap
+from ..ops.collectives import all_reduce
 from .cell import Cell
 from .wrap import TrainOneStepCell
 
@@ -112,9 +113,13 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return False, compute_input
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
-        """True where a Tensor of `compute_output`, a Tensor or tuple of them, is not finite: bool[]."""
+        """True where a Tensor of `compute_output`, a Tensor or tuple of them, is not finite: bool[]; on any rank, where each has
+        the gradients of its stage."""
         outputs = compute_output if isinstance(compute_output, (tuple, list)) else (compute_output,)
-        return ops.logical_not(ops.all(ops.stack([ops.all(ops.isfinite(output)) for output in outputs])))
+        overflow = ops.logical_not(ops.all(ops.stack([ops.all(ops.isfinite(output)) for output in outputs])))
+        if self.is_staged:
+            overflow = all_reduce(overflow, reduction="any")
+        return overflow
 
     def process_loss_scale(self, overflow: Any) -> Any:
         """Let the Cell that manages the scale, if there is one, change it; overflow: bool[], which is returned."""

@@ -20,10 +20,10 @@ from ..common.errors import ArgumentError, ShapeError, ValueRangeError
 from ..common.ranks import WORLD, engine
 from ..common.records import dataclass
 from ..common.tensor import Parameter, ParameterTuple, Tensor
-from ..ops.collectives import all_reduce_coalesced
 from ..parallel.actors import ActorPlan, pipeline
 from .cell import Cell
 from .layer.basic import positive_int
+from .reducers import summed_over
 
 KINDS = [kind for kind in dt.ALL if kind.is_differentiable]
 HEADER, ACTIVATION, GRADIENT = 70000, 7001, 7002             # tags: of the first tensor of the first piece
@@ -170,19 +170,6 @@ class Run:
         """fold(losses) of the last piece, the mean over replicas, on all ranks."""
         mine = float(fold([loss.asnumpy() for loss in losses])) / self.replicas if losses else 0.0
         return Tensor(engine().all_reduce(np.array([mine]), "sum", WORLD)[0].astype(self.loss_dtype))
-
-
-def summed_over(grads: tuple, ranks: tuple[int, ...]) -> tuple:
-    """Gradients summed over some ranks; those of one dtype travel as one."""
-    made, kinds = list(grads), []
-    for grad in grads:
-        if grad.dtype not in kinds:
-            kinds.append(grad.dtype)
-    for kind in kinds:
-        places = [k for k, grad in enumerate(grads) if grad.dtype == kind]
-        for place, total in zip(places, all_reduce_coalesced(*[grads[k] for k in places], group=ranks)):
-            made[place] = total
-    return tuple(made)
 
 
 def micro_size(owner: str, shape: tuple[int, ...], count: int) -> int:

@@ -19,7 +19,7 @@ from ..common import dtype as dt
 from ..common.dim import Dim, Symbol
 from ..common.errors import ArgumentError, GradientError, ValueRangeError
 from ..common.ranks import engine
-from ..common.tensor import Parameter, ParameterTuple, Tensor
+from ..common.tensor import Parameter, Tensor
 from ..compile.module_of import module_of
 from ..mindir.abstract import AbstractTensor, AbstractTuple
 from ..mindir.builder import building, tensor_type
@@ -35,7 +35,7 @@ from ..pynative import custom, is_recording
 from ..pynative.custom import is_watched
 from .cell import Cell
 from .graph_cell import ModuleFunction
-from .pipeline import Program, Run, micro_batches, micro_size, shared_between, summed_over
+from .pipeline import Program, Run, micro_batches, micro_size, shared_between
 from .pipeline_graph import StageGraph
 from .wrap import InParts
 
@@ -56,6 +56,8 @@ class PipelineCell(InParts):
     becomes the schedule of its stage: one program with what stands around it, for all sizes of a batch that are open
     (pipeline_graph.py). In eager mode the stages are compiled, and Python runs them in the order of the plan.
     """
+
+    has_stages = True
 
     def __init__(self, network: Cell, micro_size: int, stage_config: dict[str, int] | None = None,
                  segment_config: dict[str, int] | None = None) -> None:
@@ -92,7 +94,7 @@ class PipelineCell(InParts):
         stages = functional.get_auto_parallel_context("pipeline_stages")
         if stages == 1:
             return super().__mindir__()
-        key = stages, self.network.training, functional.get_auto_parallel_context("full_batch")
+        key = (stages, self.network.training, *map(functional.get_auto_parallel_context, ("full_batch", "pipeline_scheduler")))
         if key not in self._modules:
             self._modules[key] = CallOfModuleFor(functools.partial(self._module_for, stages))
         return self._modules[key]
@@ -147,7 +149,8 @@ class PipelineCell(InParts):
 
     def run_for(self, stages: int, args: tuple) -> Run:
         """The Run for arguments of these kinds; it is made once for each, and for training and evaluation."""
-        key = (stages, self.network.training, tuple([(arg.shape, arg.dtype) for arg in args]))
+        key = (stages, functional.get_auto_parallel_context("pipeline_scheduler"), self.network.training,
+               tuple([(arg.shape, arg.dtype) for arg in args]))
         if key not in self._runs:
             self._runs[key] = self._made(stages, self.parts_of(args)[0])[0]
         return self._runs[key]
@@ -164,7 +167,7 @@ class PipelineCell(InParts):
                    for stage in found]
         mine = engine().rank // replicas
         program = Program(ModuleFunction(found[mine].module), weights[mine], found[mine].takes, found[mine].reads)
-        plan = pipeline(stages, self.micro_size, replicas=replicas)
+        plan = pipeline(stages, self.micro_size, functional.get_auto_parallel_context("pipeline_scheduler"), replicas=replicas)
         run = Run(plan, {mine: program}, stages, replicas, shared_between(weights, stages))
         self.__dict__["_owners"] = [(param, stage * replicas) for param, stage in owners([stage.module for stage in found])]
         run.assigned = assigned_by(found[mine].module)
@@ -210,32 +213,3 @@ def declared_stages(network: Cell, count: int) -> dict[int, tuple[int, ...]]:
         raise ValueRangeError(f"PipelineCell: no Parameter is in stage {min(missing)} of {count}",
                               hint="cell.pipeline_stage = ..; count from 0")
     return {key: tuple(sorted(stages)) for key, stages in found.items()}
-
-
-class PipelineGradReducer(Cell):
-    """Gradients of a PipelineCell, divided by scale_sense and summed over the ranks that have the same stage; their mean where
-    set_auto_parallel_context(gradients_mean=True) says so. With full_batch=True these have the same gradients, which stay.
-
-    parameters  : a list or tuple of Parameters, in the order of the gradients
-    scale_sense : a float, the factor by which the loss was scaled
-    opt_shard   : None or False
-    raises      : ArgumentError for opt_shard: `parallel.zero` splits an optimiser's states
-    """
-
-    def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:
-        super().__init__(auto_prefix=False)
-        if opt_shard:
-            raise ArgumentError("PipelineGradReducer: opt_shard is not here", hint="parallel.zero splits an optimiser's states")
-        self.parameters_, self.scale_sense = ParameterTuple(parameters), scale_sense
-        self.mean = functional.get_auto_parallel_context("gradients_mean")
-        stages = functional.get_auto_parallel_context("pipeline_stages")
-        count = engine().size // stages
-        first = engine().rank // count * count
-        ranks = tuple(range(first, first + count))
-        self.group = (engine().rank,) if functional.get_auto_parallel_context("full_batch") else ranks
-
-    def construct(self, grads: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if len(self.group) > 1:
-            grads = summed_over(tuple(grads), self.group)
-        factor = self.scale_sense * (len(self.group) if self.mean else 1)
-        return tuple(grads) if factor == 1 else tuple([grad / factor for grad in grads])

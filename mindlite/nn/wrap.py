@@ -7,22 +7,19 @@ None of them prefixes the names of the network's parameters.
 """
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
-from collections.abc import Iterable, Sequence
 
 from .. import functional, ops
 from ..common import dtype as dt
 from ..common.annotations import Function
 from ..common.errors import ArgumentError, ShapeError, ValueRangeError
-from ..common.ranks import WORLD, engine
 from ..common.tensor import Parameter, ParameterTuple, Tensor
 from ..functional.parallel_context import ParallelMode
 from ..functional.words import mixed_precision_cast
-from ..ops.collectives import all_reduce_coalesced, broadcast_from
-from ..parallel.buckets import PIECE
 from .cell import Cell
 from .layer.basic import Identity, positive_int
+from .reducers import DistributedGradReducer, PipelineGradReducer, broadcast_parameters
 
 
 def _is_cell(owner: str, name: str, value: Any) -> Cell:
@@ -129,8 +126,8 @@ class TrainOneStepCell(Cell):
     raises    : ArgumentError for what is no Cell, ValueRangeError for a sens of 0
 
     A subclass finds what it may use in its own construct: `grad` (a GradOperation by list, with a cotangent), `grad_no_sens`,
-    `weights`, `optimizer`, `grad_reducer` (under parallel_mode="data_parallel" a DistributedGradReducer, else it gives its
-    argument; `reducer_flag` tells), `sens`, `sense_flag`.
+    `weights`, `optimizer`, `grad_reducer` (under parallel_mode="data_parallel" a DistributedGradReducer, around a PipelineCell in
+    stages a PipelineGradReducer, else it gives its argument; `reducer_flag` tells), `sens`, `sense_flag`.
     """
 
     def __init__(self, network: Cell, optimizer: Cell, sens: Any = None, return_grad: bool = False) -> None:
@@ -147,12 +144,20 @@ class TrainOneStepCell(Cell):
         self.grad_fn = functional.value_and_grad(self.network, None, self.weights)
         self.grad = functional.GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = functional.GradOperation(get_by_list=True)
-        self.grad_reducer: Cell = Identity()
-        self.reducer_flag = False
-        if functional.get_auto_parallel_context("parallel_mode") == ParallelMode.DATA_PARALLEL:
-            self.grad_reducer, self.reducer_flag = DistributedGradReducer(self.weights), True
-            if functional.get_auto_parallel_context("parameter_broadcast"):
-                broadcast_parameters(network)
+        self.read_settings()
+        setting = functional.get_auto_parallel_context
+        if setting("parallel_mode") == ParallelMode.DATA_PARALLEL and setting("parameter_broadcast"):
+            broadcast_parameters(network)
+
+    def read_settings(self) -> None:
+        """Take up which ranks sum their gradients, as the settings of this rank's runs say; an AutoParallel calls it under its
+        own."""
+        setting = functional.get_auto_parallel_context
+        self.is_staged = setting("pipeline_stages") > 1 and any(
+            isinstance(cell, InParts) and cell.has_stages for _, cell in self.network.cells_and_names())
+        self.reducer_flag = self.is_staged or setting("parallel_mode") == ParallelMode.DATA_PARALLEL
+        made = PipelineGradReducer if self.is_staged else DistributedGradReducer if self.reducer_flag else None
+        self.grad_reducer: Cell = Identity() if made is None else made(self.weights)
 
     def construct(self, *inputs: Any) -> Any:
         loss, grads = self.grad_fn(*inputs)
@@ -167,7 +172,12 @@ class TrainOneStepCell(Cell):
 
 
 class InParts(Cell):
-    """The sum of network(*part) over equal parts of the inputs along their first axis."""
+    """The sum of network(*part) over equal parts of the inputs along their first axis.
+
+    has_stages : may ranks have stages of the network?
+    """
+
+    has_stages = False
 
     def __init__(self, owner: str, network: Cell, count: int) -> None:
         super().__init__(auto_prefix=False)
@@ -226,57 +236,6 @@ class VirtualDatasetCellTriple(Cell):
 
     def construct(self, a: Any, b: Any, c: Any) -> Any:
         return self._backbone(a, b, c)
-
-
-class DistributedGradReducer(Cell):
-    """Gradients summed or averaged over the ranks of a group. They travel in pieces of at most 4 MiB, in the order of the
-    parameters from the last to the first, as the backward makes them.
-
-    mean   : divide by `degree`; None: as set_auto_parallel_context(gradients_mean=..) says
-    degree : a number to divide by, the number of ranks by default          fusion_type: 0: each gradient travels by itself
-    raises : ValueRangeError for a degree below 1 or a group that does not exist
-    """
-
-    def __init__(self, parameters: Iterable[Parameter], mean: bool | None = None, degree: int | None = None, fusion_type: int = 1,
-                 group: str = WORLD) -> None:
-        super().__init__(auto_prefix=False)
-        self.group = engine().members(group)
-        if degree is not None:
-            positive_int("DistributedGradReducer", "degree", degree)
-        self.mean = functional.get_auto_parallel_context("gradients_mean") if mean is None else bool(mean)
-        self.degree, self.fusion_type = degree or len(self.group), fusion_type
-        self._pieces = _pieces(list(parameters), PIECE if fusion_type else 0)
-
-    def construct(self, grads: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        if len(self.group) == 1 and self.degree == 1:
-            return grads
-        made = list(grads)
-        for positions in self._pieces:
-            totals = all_reduce_coalesced(*[grads[i] for i in positions], group=self.group)
-            for i, total in zip(positions, totals):
-                made[i] = total / self.degree if self.mean else total
-        return tuple(made)
-
-
-def broadcast_parameters(network: Cell, root: int = 0) -> None:
-    """Give all ranks the Parameters of rank `root`."""
-    for param in network.get_parameters():
-        param.set_data(broadcast_from(param, root=root))
-
-
-def _pieces(parameters: Sequence[Parameter], most: int) -> tuple[tuple[int, ...], ...]:
-    """The numbers of the gradients that travel together, from the last to the first: of one dtype, `most` bytes or one."""
-    pieces: list = []
-    size = 0
-    for i in reversed(range(len(parameters))):
-        nbytes, kind = math.prod(parameters[i].shape) * parameters[i].dtype.itemsize, parameters[i].dtype
-        if pieces and size + nbytes <= most and kind == parameters[pieces[-1][0]].dtype:
-            pieces[-1].append(i)
-            size += nbytes
-        else:
-            pieces.append([i])
-            size = nbytes
-    return tuple(map(tuple, pieces))
 
 
 class TimeDistributed(Cell):

@@ -16,7 +16,7 @@ import math
 import sys
 
 from ..common.dim import Dim
-from ..common.ranks import ring_bytes
+from ..common.ranks import ring_bytes, wishes
 from ..common.records import dataclass
 from ..mindir.abstract import AbstractTuple
 from ..mindir.control import tuple_getitem
@@ -35,12 +35,17 @@ class Bucket:
     alone: int
 
 
+def most_joined() -> int:
+    """Bytes of a bucket at most, as the program wants it: PIECE, where it says nothing."""
+    return PIECE if wishes.joined is None else wishes.joined
+
+
 def join(graph: FuncGraph, most: int | None = None) -> list[Bucket]:
     """Join the all_reduces of a graph, which is changed in place; the buckets of more than one.
 
-    most : bytes of a bucket; None: PIECE
+    most : bytes of a bucket; None: what `most_joined` says
     """
-    found = [bucket for bucket in _gathered(graph, PIECE if most is None else most) if len(bucket) > 1]
+    found = [bucket for bucket in _gathered(graph, most_joined() if most is None else most) if len(bucket) > 1]
     for bucket in found:
         _write(graph, bucket)
     return [_described(bucket) for bucket in found]

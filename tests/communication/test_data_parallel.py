@@ -6,7 +6,7 @@ import mindlite as ms
 from mindlite import Tensor, nn
 from mindlite.common.errors import ArgumentError, ValueRangeError
 from mindlite.communication import SimWorld, get_group_size, get_rank
-from mindlite.nn import wrap
+from mindlite.parallel import buckets
 
 ROWS = 8
 
@@ -67,7 +67,7 @@ def test_gradients_travel_together_in_the_order_of_the_backward(monkeypatch):
             reducer = nn.DistributedGradReducer(params, mean=True, fusion_type=fusion)
             made += [[g.asnumpy() for g in reducer(grads)], [g.asnumpy() for g in ms.jit(reducer)(grads)]]
         return made
-    monkeypatch.setattr(wrap, "PIECE", 9 * 4)
+    monkeypatch.setattr(buckets, "PIECE", 9 * 4)
     world = SimWorld(3)
     for made in world.run(run):
         for found in made:

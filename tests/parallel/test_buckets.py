@@ -13,6 +13,7 @@ from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import building
 from mindlite.mindir.control import make_tuple
 from mindlite.mindir.graph import FuncGraph
+from mindlite.nn.auto_parallel import AutoParallel
 from mindlite.ops.collectives import all_reduce, all_reduce_coalesced
 from mindlite.parallel import Layout, buckets
 
@@ -68,6 +69,27 @@ def test_a_bucket_has_no_more_bytes_than_a_piece(cheap, monkeypatch):
         assert all(bucket.nbytes <= piece for bucket in plan.buckets)
         assert sent["all_reduce"][0] >= fewest
     assert sent["all_reduce"][0] <= 2
+
+
+def test_what_travels_as_one_is_what_comm_fusion_says(cheap):
+    """Said to an AutoParallel, or in the settings; the gradient of a layer has 1.4 MB."""
+    def run(config, in_settings=False):
+        net = nn.SequentialCell(*[nn.Dense(600, 600) for _ in range(3)])
+        grads = ms.value_and_grad(lambda x: nn.MSELoss()(net(x), x), None, net.trainable_params())
+        made = AutoParallel(lambda x: grads(x))
+        if in_settings:
+            ms.set_auto_parallel_context(comm_fusion=config)
+        else:
+            made.comm_fusion(config)
+        made(Tensor(np.ones((512, 600), np.float32)))
+        return [bucket.count for bucket in made.plan.buckets], nn.DistributedGradReducer(net.trainable_params())._pieces
+    usual = SimWorld(2).run(run, None)[0][0]
+    assert SimWorld(2).run(run, {"openstate": True, "allreduce": {"mode": "auto", "config": None}})[0][0] == usual != []
+    assert SimWorld(2).run(run, {"openstate": False})[0][0] == []
+    narrow, wide = [SimWorld(2).run(run, {"allreduce": {"mode": "size", "config": size}})[0][0] for size in (2, 64)]
+    assert len(wide) == 1 and max(narrow) < wide[0] and wide[0] >= sum(usual)
+    assert SimWorld(2).run(run, {"openstate": False}, True)[0] == ([], ((5,), (4,), (3,), (2,), (1,), (0,)))
+    assert len(SimWorld(2).run(run, {"allreduce": {"mode": "size", "config": 64}}, True)[0][1]) == 1
 
 
 def chain(x):

@@ -14,7 +14,7 @@ from mindlite.communication.simulation import SimEngine
 from mindlite.mindir.graph import FuncGraph
 from mindlite.ops.collectives import all_gather, all_reduce
 from mindlite.ops.rank_program import begin, finish
-from mindlite.parallel import Layout, zero
+from mindlite.parallel import Layout, buckets, zero
 
 overlap = importlib.import_module("mindlite.parallel.overlap")
 X = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
@@ -52,7 +52,7 @@ def train(way):
 @pytest.mark.parametrize("size", [2, 3])
 def test_values_are_those_of_collectives_that_are_waited_for(way, size, monkeypatch):
     monkeypatch.setattr(SimEngine, "link", CHEAP, raising=False)
-    monkeypatch.setattr(nn.wrap, "PIECE", 1100)
+    monkeypatch.setattr(buckets, "PIECE", 1100)
     beside = SimWorld(size).run(train, way)
     monkeypatch.setattr(overlap, "LEAST", 1 << 40)
     waited = SimWorld(size).run(train, way)
@@ -64,7 +64,7 @@ def test_values_are_those_of_collectives_that_are_waited_for(way, size, monkeypa
 
 def test_gradients_travel_while_the_backward_goes_on(graphs, monkeypatch):
     """The pieces of the last layers begin before the kernels of the first layers' gradients, and are finished behind them all."""
-    monkeypatch.setattr(nn.wrap, "PIECE", 1100)              # a piece for each layer
+    monkeypatch.setattr(buckets, "PIECE", 1100)              # a piece for each layer
     SimWorld(2).run(train, "data")
     nodes = next(graph.nodes for graph in graphs if any(node.fn is begin for node in graph.nodes))
     begins = [k for k, node in enumerate(nodes) if node.fn is begin]

@@ -310,7 +310,7 @@ def test_what_is_no_strategy_is_refused():
                 (ArgumentError, lambda: Layout((), ())), (ValueRangeError, lambda: Layout((2,), ("x",), [0, 5])),
                 *[(ArgumentError, lambda ranks=ranks: Layout((2,), ("x",), ranks)) for ranks in ([-1, 0], "01", 2, [0.0, 1.0])],
                 (ArgumentError, lambda: shard_in_place(np.ones(4), mesh("x"))),
-                (ValueRangeError, lambda: AutoParallel(nn.Dense(2, 2)).dataset_strategy(((2, 1),)))):
+                (ValueRangeError, lambda: AutoParallel(nn.Dense(2, 2)).dataset_strategy(((3, 1),)))):
             with pytest.raises(error):
                 wrong()
         return get_rank()
