@@ -408,17 +408,18 @@ def select_sampler(num_samples: int | None, sampler: Any, shuffle: Any, num_shar
     """The sampler that a source's arguments mean. raises : ArgumentError, ValueRangeError, RuntimeError for a contradiction"""
     _count(num_samples)
     if sampler is not None:
-        if isinstance(sampler, (int, list, np.ndarray)) and shuffle is num_shards is shard_id is None:
-            return SubsetSampler([sampler] if isinstance(sampler, int) else sampler, num_samples)
-        if num_samples is not None or shuffle is not None or num_shards is not None or shard_id is not None:
+        built_in = isinstance(sampler, BuiltinSampler)
+        if built_in and num_samples is not None or shuffle is not None or num_shards is not None or shard_id is not None:
             raise ValueRangeError(f"Conflicting arguments during sampler assignments. num_samples: {num_samples}, "
                                   f"num_shards: {num_shards}, shard_id: {shard_id}, shuffle: {shuffle}.")
-        if isinstance(sampler, BuiltinSampler):
+        if built_in:
             return sampler
-        if isinstance(sampler, tuple) and all(isinstance(s, int) for s in sampler):
-            return SubsetSampler(sampler)
+        if isinstance(sampler, int):
+            return SubsetSampler([sampler])
+        if isinstance(sampler, (list, tuple, np.ndarray)):
+            return SubsetSampler(sampler, num_samples)
         if not isinstance(sampler, str) and (hasattr(sampler, "__iter__") or hasattr(sampler, "__getitem__")):
-            return IterSampler(sampler)
+            return IterSampler(sampler, num_samples)
         raise ArgumentError(f"Unsupported sampler object of type ({type(sampler)})")
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
         raise ArgumentError(f"shuffle must be of boolean or enum of 'Shuffle' values, but got {shuffle!r}")
@@ -434,4 +435,6 @@ def select_sampler(num_samples: int | None, sampler: Any, shuffle: Any, num_shar
         if shard_id >= num_shards:
             raise ValueRangeError("shard_id should be less than num_shards.")
         return DistributedSampler(num_shards, shard_id, wanted, num_samples)
-    return RandomSampler(num_samples=num_samples) if wanted else SequentialSampler(num_samples=num_samples)
+    if not wanted:
+        return SequentialSampler(num_samples=num_samples)
+    return RandomSampler(num_samples is not None, num_samples)       # some rows are drawn with replacement, as in MindSpore

@@ -6,6 +6,7 @@ ones and in which order a sampler decides.
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 from typing import Any, Callable, Iterator, Sequence
 
@@ -137,7 +138,7 @@ class GeneratorDataset(Source):
     column_names   : names of the columns; each row is a tuple of as many values
     column_types   : dtypes that the values must have
     schema         : a Schema in place of column_names
-    num_samples    : how many rows at most
+    num_samples    : how many rows at most (0: all); of a shuffled source they are drawn with replacement, as in MindSpore
     num_parallel_workers, python_multiprocessing : with more than one worker samples are read in worker processes
     shuffle, sampler, num_shards, shard_id : for sources with `__getitem__`; they are shuffled by default
     max_rowsize    : accepted; shared memory grows by itself
@@ -191,9 +192,9 @@ class GeneratorDataset(Source):
         if self.random_access:
             return super().size()
         if hasattr(self.source, "__len__"):
-            return len(self.source) if self.num_samples is None else min(len(self.source), self.num_samples)
-        if not callable(self.source) and iter(self.source) is self.source:
-            self.source = _Replayed(self.source)             # an iterator: what is counted must be given again
+            return min(len(self.source), self.num_samples or len(self.source))
+        if not callable(self.source) and iter(self.source) is self.source and not _begins_again(self.source):
+            self.source = _Replayed(self.source)             # what is counted must be given again
         return None
 
     def processes(self) -> int:
@@ -219,7 +220,7 @@ class GeneratorDataset(Source):
         index = 0
         try:
             values = iter(self.source() if callable(self.source) else self.source)
-            for index, value in enumerate(itertools.islice(values, self.num_samples)):
+            for index, value in enumerate(itertools.islice(values, self.num_samples or None)):
                 yield as_row(self._checked(value))
         except Exception as error:                           # the user's generator
             raise run.failed(error, self, index) from error
@@ -252,6 +253,11 @@ class GeneratorDataset(Source):
 
     def failing(self, operation: int | None) -> str:
         return "GeneratorDataset's source failed."
+
+
+def _begins_again(source: Any) -> bool:
+    """May an iterator begin again where iter() is asked of it? One with an __iter__ in Python may; generators go on."""
+    return inspect.isfunction(getattr(type(source), "__iter__", None))
 
 
 class _Replayed:

@@ -530,15 +530,23 @@ def NormalizeUTF8(data, /, normalize_form=NormalizeForm.NFKC):
 
 @functools.cache
 def replacement(pattern: str, value: str) -> tuple[str | int, ...]:
-    """The parts of a replacement in ICU's words: text, and the numbers of groups (`$1`, as many digits as there are groups for).
+    """The parts of a replacement in ICU's words: text, and the numbers of groups (`$1`, as many digits as there are groups for;
+    `${name}` is a group by its name).
 
     raises : ValueRangeError for a group that the pattern does not have
     """
     parts: list[str | int] = []
-    groups = regular.compile(pattern).groups
-    for escaped, sign, digits, text in re.findall(r"(?s)\\(.)|(\$)(\d*)|([^$\\]+|\\$)", value):
+    compiled = regular.compile(pattern)
+    groups, named = compiled.groups, compiled.groupindex
+    for escaped, sign, name, digits, text in re.findall(r"(?s)\\(.)|(\$)(?:\{(\w*)\}|(\d*))|([^$\\]+|\\$)", value):
         if not sign:
             parts.append(escaped or text)
+            continue
+        if name:
+            if name not in named:
+                raise ValueRangeError(f"replace: ${{{name}}} is no group of the pattern, whose groups have the names "
+                                      f"{', '.join(named) or '(none)'}; \\$ is the sign itself.")
+            parts.append(named[name])
             continue
         fits = [n for n in range(1, len(digits) + 1) if int(digits[:n]) <= groups]
         if not fits:
@@ -550,7 +558,8 @@ def replacement(pattern: str, value: str) -> tuple[str | int, ...]:
 @operation(pattern=regex, replace=kind_of(str), replace_all=flag,
            together=lambda given: replacement(given["pattern"], given["replace"]))
 def RegexReplace(data, /, pattern, replace, replace_all=True):
-    """Matches of a pattern replaced: all, or the first. replace : text; `$1` is what the first group matched, `\\$` the sign
+    """Matches of a pattern replaced: all, or the first. replace : text; `$1` is what the first group matched, `${name}` a group
+    by its name, `\\$` the sign itself
 
     Patterns and replacements are ICU's, as in MindSpore. raises : ArgumentError, ValueRangeError
     """

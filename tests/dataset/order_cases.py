@@ -73,6 +73,8 @@ def cases(ds, folder):
         for k in range(2) for shuffle in ("GLOBAL", "FILES")}
     return found | {
         "replacement": lambda: plain(10, sampler=ds.RandomSampler(True, 7)),
+        **{f"{n} of random": lambda n=n: plain(10, num_samples=n) for n in (0, 6, 13)},
+        "4 of random records": lambda: ds.GeneratorDataset(Numbers(), ["x"], shuffle=True, num_samples=4),
         "first of random": lambda: plain(10, sampler=ds.RandomSampler(False, 7)),
         "subset": lambda: plain(10, sampler=ds.SubsetRandomSampler([3, 1, 4, 1, 5, 9], 4)),
         "weighted": lambda: plain(10, sampler=ds.WeightedRandomSampler(weights)),

@@ -68,6 +68,26 @@ def test_counting_an_iterator_does_not_use_it_up():
     assert dataset.get_dataset_size() == 3 and column(dataset) == [0, 1, 2]
 
 
+def test_counting_an_iterator_that_begins_again_doubles_no_row():
+    class Counted:
+        def __iter__(self):
+            self.k = 0
+            return self
+
+        def __next__(self):
+            if self.k == 3:
+                raise StopIteration
+            self.k += 1
+            return (np.array(self.k),)
+    dataset = ds.GeneratorDataset(Counted(), ["a"])
+    for _ in range(2):
+        assert dataset.get_dataset_size() == 3 and dataset.output_shapes() == [[]] and column(dataset) == [1, 2, 3]
+    passes = dataset.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    assert [[int(row[0]) for row in passes] for _ in range(2)] == [[1, 2, 3], [1, 2, 3]]
+    for source in (Counted(), lambda: iter(Counted())):
+        assert column(ds.GeneratorDataset(source, ["a"], num_samples=0)) == [1, 2, 3]
+
+
 def test_python_values_become_arrays():
     dataset = ds.GeneratorDataset([(1, 2.0, True, "s", b"b", np.float32(3))], list("abcdef"))
     assert [str(kind) for kind in dataset.output_types()] == ["int64", "float64", "bool", "<U0", "|S0", "float32"]
@@ -760,7 +780,8 @@ def test_a_sampler_of_ones_own_begins_anew_between_passes_and_says_how_many_ther
             return [4, 1][k]
     for sampler, wanted in ((3, [3]), ([4, 2], [4, 2]), (np.array([5]), [5]), (Items(), [4, 1])):
         assert column(ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler)) == wanted
-    assert column(ds.NumpySlicesDataset(numbers, ["n"], sampler=[4, 2, 1], num_samples=2)) == [4, 2]
+    for sampler in ([4, 2, 1], (4, 2, 1), iter([4, 2, 1])):
+        assert column(ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler, num_samples=2)) == [4, 2]
     for sampler, why in (([1.5], r"list\[0\]: 1.5"), ("a", "Unsupported sampler"), (np.array([[1, 2]]), "must be int")):
         with pytest.raises(TypeError, match=why):
             ds.NumpySlicesDataset(numbers, ["n"], sampler=sampler)

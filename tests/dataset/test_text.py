@@ -48,6 +48,7 @@ def plain(value):
     (text.RegexReplace(r"(\w)(\w)", "$2$1"), "abcd e", "badc e"),
     (text.RegexReplace("(a)(b)?", r"$2<$12>\$\."), "ab a", "b<a2>$. <a2>$."),
     (text.RegexReplace(r"\p{Han}+|[\P{L}]", "-"), "中国a1", "-a-"),
+    (text.RegexReplace("(?<first>[a-z])(?<second>[0-9])?", "${second}$1."), "a1b", "1a.b."),
     (text.RegexReplace("a", "b"), np.array([], "<U1"), []), (text.ToNumber(np.float32), ["inf", "-Infinity"], [np.inf, -np.inf]),
     (text.PythonTokenizer(lambda line: line.split("-")), "a-b", ["a", "b"]),
 ])
@@ -220,6 +221,7 @@ def test_a_file_of_lines_that_is_none_is_refused(tmp_path):
     (lambda: text.RegexReplace(r"\p{Xx}", ""), ValueError, "no regular expression: unknown property"),
     (lambda: text.RegexReplace("(a)", "$2"), ValueError, r"\$2 is no group of the pattern, which has 1"),
     (lambda: text.RegexReplace("a", "5 $"), ValueError, r"\$ is no group of the pattern, which has 0"),
+    (lambda: text.RegexReplace("(?<first>a)", "${last}"), ValueError, r"\$\{last\} is no group of the pattern, whose .* first"),
     (lambda: text.Ngram([1, "a"]), ValueError, "n needs to be a non-empty list of positive integers"),
 ])
 def test_operations_on_text_refuse_in_mindspores_words(call, error, why):

@@ -75,6 +75,7 @@ def HsvToRgb(image, /, is_hwc=False):
     hue, saturation, value = hsv[..., 0], hsv[..., 1], hsv[..., 2]
     part = hue * 6.0 - np.trunc(hue * 6.0)
     p, q, t = value * (1 - saturation), value * (1 - saturation * part), value * (1 - saturation * (1 - part))
-    sector = np.trunc(hue * 6.0).astype(int) % 6
+    with np.errstate(invalid="ignore"):                      # a hue that is no number has any sector
+        sector = np.trunc(hue * 6.0).astype(int) % 6
     return _placed([np.choose(sector, choices) for choices in (
         (value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q))], dtype, is_hwc)
