@@ -15,7 +15,7 @@ from ..common.errors import GradientError, InternalError, Refusal
 from ..common.location import Origin
 from ..mindir.abstract import AbstractAny, AbstractTape, AbstractTuple
 from ..mindir.builder import append, building, results_of
-from ..mindir.constraints import collecting
+from ..mindir.constraints import collecting, sizes_may_be_asked
 from ..mindir.control import (call, cond, custom_vjp, gate, make_tuple, policy_of, port, segment, tape_new, tape_pop,
                               tape_push, tuple_getitem, undefined, while_loop)
 from ..mindir.derivative import push_through_python
@@ -160,7 +160,8 @@ class Forward:
         exact = all(part is None or part.exact or part.reach is not reach for part in parts)
         start = len(self.target.nodes)
         if node.fn in jvp_rule:
-            made = jvp_rule[node.fn](primals, tangents, out, **node.attrs)
+            with sizes_may_be_asked(node):
+                made = jvp_rule[node.fn](primals, tangents, out, **node.attrs)
             made = made if several or made is None else (made,)
         elif node.fn in bprop_rule:
             made = transposed(self, _bprop_as_graph(node), primals, tangents, out if several else (out,))
@@ -185,7 +186,7 @@ def _bprop_as_graph(node: Any) -> FuncGraph:
     args = [graph.add_parameter(f"x{i}", a.abstract) for i, a in enumerate(node.args)]
     outs = [graph.add_parameter(f"out{i}", e) for i, e in enumerate(elements)]
     douts = [graph.add_parameter(f"d{i}", e) for i, e in enumerate(elements)]
-    with building(graph, node.origin, by="jvp") as builder:
+    with building(graph, node.origin, by="jvp") as builder, sizes_may_be_asked(node):
         found = bprop_rule[node.fn](*args, out=tuple(outs) if several else outs[0],
                                     dout=tuple(douts) if several else douts[0], **node.attrs)
         found = found if isinstance(found, (tuple, list)) else (found,)

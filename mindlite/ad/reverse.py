@@ -25,7 +25,7 @@ from ..common.errors import GradientError, InternalError
 from ..common.location import NOWHERE, Origin
 from ..mindir.abstract import AbstractAny, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, constant
-from ..mindir.constraints import collecting
+from ..mindir.constraints import collecting, sizes_may_be_asked
 from ..mindir.control import gate, make_tuple, tape_new, tape_pop, tape_push, tuple_getitem
 from ..mindir.graph import AnfNode, FuncGraph, Parameter, ValueNode
 from ..mindir.inline import drop_dead_nodes, inline
@@ -214,9 +214,10 @@ class Reverse:
         if several:
             douts = [self.zeros(e) if d is None and is_differentiable(e) else d for d, e in zip(douts, elements)]
         values, start = [self.value(a) for a in node.args], len(self.back.nodes)
-        gradients = bprop_rule[node.fn](*values, out=self.value(node),
-                                        dout=tuple(douts) if several else douts[0],
-                                        **{name: self.sizes.renamed(v) for name, v in node.attrs.items()})
+        with sizes_may_be_asked(node):
+            gradients = bprop_rule[node.fn](*values, out=self.value(node),
+                                            dout=tuple(douts) if several else douts[0],
+                                            **{name: self.sizes.renamed(v) for name, v in node.attrs.items()})
         gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
         if len(gradients) != len(node.args):
             raise InternalError(f"the bprop rule of {node.fn.name} gives {len(gradients)} gradients for "

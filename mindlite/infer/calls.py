@@ -8,6 +8,7 @@
 """
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import io
@@ -284,12 +285,34 @@ def _construct(ev: Evaluating, cls: type, args: Sequence[Value], kwargs: dict[st
         elif args or kwargs:
             by_python(ev, cls, *ev.unbox(args), **ev.unbox(kwargs))         # Python says what is wrong
         return made
-    if hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__"):      # it only keeps its arguments
-        return ev.make_object(by_python(ev, cls, *args, **kwargs))
+    if only_keeps_its_arguments(cls):
+        return ev.make_object(dataclass_object(ev, cls, args, kwargs))
     if not has_nodes((args, kwargs), ev.store) and is_known(cls):
         made = wrap_container(ev, by_python(ev, cls, *ev.unbox(args), **ev.unbox(kwargs)))
         return made if isinstance(made, (Box, *IMMUTABLE)) or is_framework_class(cls) else ev.make_object(made)
     return call_unknown(ev, cls, args, kwargs, f"the class {cls.__name__} is not known to graph mode")
+
+
+def dataclass_object(ev: Evaluating, cls: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Any:
+    """cls(*args, **kwargs); what the default factories make is made by the program, anew in each run."""
+    fields = dataclasses.fields(cls)
+    given = {f.name for f in [f for f in fields if f.init and not f.kw_only][:len(args)]} | kwargs.keys()
+    made = {f.name: ev.call_function(_made_by, (f.default_factory,), {}) for f in fields
+            if f.default_factory is not dataclasses.MISSING and f.name not in given}
+    obj = by_python(ev, cls, *args, **kwargs, **{f.name: made[f.name] for f in fields if f.init and f.name in made})
+    for f in fields:
+        if not f.init and f.name in made:
+            object.__setattr__(obj, f.name, made[f.name])
+    return obj
+
+
+def _made_by(factory: Any) -> Any:
+    return factory()
+
+
+def only_keeps_its_arguments(cls: Any) -> bool:
+    """True for a dataclass whose objects Python need not make."""
+    return hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__post_init__")
 
 
 def is_framework_class(cls: Any) -> bool:

@@ -11,6 +11,7 @@ With the log of a compiled run that was trapped it begins that run again: calls 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Sequence
@@ -31,11 +32,12 @@ from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
 from .access import LEAVES_TENSORS, OPERATORS, binary_value, is_tensor
 from .builtins import BUILTINS
-from .calls import FRAMEWORK, is_coroutine, is_plain_class, make_exception
+from .calls import FRAMEWORK, dataclass_object, is_coroutine, is_plain_class, make_exception, only_keeps_its_arguments
 from .evaluating import Evaluating
 from .evaluator import EXECUTE, MAKE, Evaluator, name_of
 from .fallback import call_key, construct_key, read_cell
 from .kinds import leaves
+from .library import replace
 from .outside import from_library, is_users, own_method
 from .program import by_python, own_exceptions
 from .region import Tracer
@@ -120,7 +122,7 @@ class Recorder(Evaluator):
 
     def execute(self, frame: Frame, node: CNode) -> Value:
         """The value of one syntax node."""
-        self.tracer.origin = node.origin
+        self.tracer.move_to(node.origin)
         with self.fallback.inside(name_of(node)):
             return self.execute_recorded(frame, node)
 
@@ -219,6 +221,10 @@ class Recorder(Evaluator):
             if init is not object.__init__:
                 self.call(init, (made, *args), kwargs)
                 return made
+        if isinstance(fn, type) and only_keeps_its_arguments(fn):
+            return self.dataclass_object(fn, args, kwargs)
+        if fn is dataclasses.replace:                            # as inference executes it: objects that it makes are in the log
+            return self.call_function(replace, args, kwargs)
         if fn is print:
             return self.call_unknown(fn, args, kwargs)
         if self.is_native(fn):
@@ -227,6 +233,14 @@ class Recorder(Evaluator):
         if isinstance(call, types.FunctionType) and not is_framework(call.__code__.co_filename):
             return self.call(call, (fn, *args), kwargs)
         return self.call_unknown(fn, args, kwargs)
+
+    def dataclass_object(self, cls: Any, args: Sequence[Value], kwargs: dict[str, Any]) -> Value:
+        """An object of a dataclass: that of the log, if Python made it there, else one whose parts may be in the log."""
+        key = call_key(self, cls.__qualname__)
+        given = self.taken(key, lambda: [cls, args, kwargs]) or [dataclass_object(
+            self, cls, tuple([self.live(x) for x in args]), {k: self.live(v) for k, v in kwargs.items()})]
+        self.fallback.records.add(key, given[0])
+        return given[0]
 
     def is_native(self, fn: Value) -> bool:
         """True for a builtin that inference knows."""

@@ -66,9 +66,8 @@ def call_recursive(ev: Evaluating, key: Any, enter: Callable[[Sequence[Value]], 
                     raise EndlessRecursionError(f"maximum recursion depth exceeded: every path of {key[0].name} leads to "
                                                 f"{key[0].name} again, a loop without end",
                                                 location=key[0].origin.location) from None
-            changed = {k: v for k, v in ev.tracer.store.items() if not isinstance(k, Box) and store.get(k, k) is not v}
-            if changed:
-                raise Refusal(f"{key[0].name}: a recursive function that assigns to Tensors cannot be a graph")
+            if any(v is not store.get(k, v if isinstance(k, Box) else k) for k, v in ev.tracer.store.items()):
+                raise Refusal(f"{key[0].name}: a recursive function that changes what stands outside of it cannot be a graph")
             if active.wider is None:
                 if any(isinstance(v, (Mixed, Unsure)) for v in walk(returned)):
                     raise Refusal(f"{key[0].name}: the recursion's results are of several types")

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..common.annotations import Function
-from ..common.dim import Size, compare
-from ..common.errors import ShapeError
+from ..common.dim import Size, UnknownValueError, compare
+from ..common.errors import Refusal, ShapeError
 from ..common.location import Location
 from ..common.records import dataclass
 
@@ -47,6 +47,15 @@ def collecting(into: list | None = None) -> Iterator[Any]:
 def add(constraint: Constraint) -> None:
     """Hand a Constraint on to the block that collects now."""
     _collectors.stack[-1].append(constraint)
+
+
+@contextlib.contextmanager
+def sizes_may_be_asked(node: Any) -> Iterator[None]:
+    """Inside, a rule of this node's operator is followed. raises : Refusal where it has to know a size that is open"""
+    try:
+        yield
+    except UnknownValueError as error:
+        raise Refusal(f"{node.fn.name}: {error}", None, node.origin.location) from error
 
 
 def require(op: str, left: Size, right: Size, make_error: Function) -> None:

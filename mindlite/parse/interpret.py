@@ -68,7 +68,9 @@ def leave_statement(p: Parser, node: gast.AST, why: str) -> None:
         return
     made = _interpret(p, node, value, writes=None, reason=why)
     if isinstance(node, gast.Return):
-        p.end(syntax.return_, made, node=node)
+        leave_by_return(p, node)
+        if p.block is not None:
+            p.end(syntax.return_, made, node=node)
     for target in [] if isinstance(node, (gast.Return, gast.Expr)) else getattr(node, "targets", None) or [node.target]:
         p.write(target.id, made, node)
 

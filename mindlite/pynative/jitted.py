@@ -97,7 +97,10 @@ def run_recorded(jit_function, variant, leaves, signature, args, kwargs):
     if not variant.calls_python:
         plan = plan_of(variant, jit_function, signature, args, kwargs, ())
         if not plan.has_hooks or plan.takes_hooks(leaves, jit_function):
-            return plan.run(leaves)
+            try:
+                return plan.run(leaves)
+            except Trap as trap:                             # a path on which nothing is known, of a run without Python code
+                return jit_function.decide(trap, args, kwargs, Log())
         return in_eager_mode(jit_function, args, kwargs)
     weights: dict = {id(t): t for tape in here.state.tapes for t, number in tape.named.values() if number is not None}
     plan = plan_of(variant, jit_function, signature, args, kwargs, tuple(weights.values()))
@@ -282,6 +285,12 @@ class Plan:
         return function_plan(self.variant.signature, compiled)
 
 
+def _calls_python(node):
+    """True for a piece of Python code, and a branch, loop or call that holds one."""
+    held = [graph for value in node.attrs.values() if type(value) is FuncGraph for graph in value.reachable()]
+    return node.fn is segment or any(inner.fn is segment for graph in held for inner in graph.nodes)
+
+
 def part(joint, graph, wrt, seeds, updates):
     """Part the graph (*parameters, *cotangents) -> (*outputs, *gradients) where the cotangents come in.
 
@@ -290,7 +299,7 @@ def part(joint, graph, wrt, seeds, updates):
     """
     n, outputs = len(graph.parameters), len(graph.outputs)
     reverse = joint.nodes[joint.transforms["reverse"]:]
-    pullbacks = [node for node in reverse if node.fn is segment]
+    pullbacks = [node for node in reverse if _calls_python(node)]
     # a cotangent from a tape has the shape of its value: checks of it are left out
     late = {*joint.parameters[n:], *pullbacks, *[node for node in reverse if node.fn is check]}
     for node in joint.nodes:

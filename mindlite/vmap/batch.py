@@ -8,6 +8,7 @@ from ..common.events import emit as announce
 from ..common.location import Origin
 from ..mindir.abstract import Abstract, AbstractScalar, AbstractTape, AbstractTensor, AbstractTuple
 from ..mindir.builder import building, results_of, typed
+from ..mindir.constraints import sizes_may_be_asked
 from ..mindir.control import make_tuple, tuple_getitem
 from ..mindir.graph import AnfNode, CNode, FuncGraph, ValueNode
 from ..mindir.primitive import bind, current_interpreter, expand_rule, vmap_rule
@@ -111,13 +112,15 @@ class Batch:
                 raise CannotMask(f"{prim.name} of numbers that differ between elements")
             return made, 0
         if prim in vmap_rule:
-            out, dim = vmap_rule[prim](args, dims, self.size, **attrs)
+            with sizes_may_be_asked(node):
+                out, dim = vmap_rule[prim](args, dims, self.size, **attrs)
             if not isinstance(node.abstract, AbstractTuple):
                 return self.builder.lift(out), dim
             axes = dim if isinstance(dim, (tuple, list)) else [dim] * len(out)
             return [(self.builder.lift(x), d) for x, d in zip(out, axes)]
         if prim in expand_rule:
-            element = typed(lambda *xs: expand_rule[prim](*xs, **attrs), *kinds, name=prim.name)
+            with sizes_may_be_asked(node):
+                element = typed(lambda *xs: expand_rule[prim](*xs, **attrs), *kinds, name=prim.name)
             made = Batch(element, self.size, self.control, self.calls).emit(args, dims)
         else:
             announce("vmap_fallback", of=prim.name, location=node.origin.location, reason="there is no vmap rule")

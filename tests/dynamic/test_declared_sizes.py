@@ -8,6 +8,7 @@ import mindlite as ms
 from mindlite import nn, ops
 from mindlite.common.errors import ArgumentError, ShapeError, ValueRangeError
 from mindlite.functional.cell import compiled_cell
+from mindlite.ops.elimination import eliminated
 
 
 class Net(nn.Cell):
@@ -127,3 +128,11 @@ def test_enable_dynamic_refuses_what_it_cannot_declare():
         ms.enable_dynamic(z=placeholder)(ms.jit(lambda x: x))
     with pytest.raises(ArgumentError, match="declared by a Tensor"):
         ms.enable_dynamic(x=3)
+
+
+def test_a_gradient_that_has_to_know_a_size_is_a_graph_for_each_size():
+    function = ms.jit(ms.grad(lambda x: eliminated(x)[0].sum()), dynamic=1, fullgraph=True)
+    for n in (2, 3, 2):
+        x = x_of(n, n) + ops.eye(n)
+        assert function(x).shape == (n, n)
+    assert len(function.variants) == 2
