@@ -89,7 +89,8 @@ def tensors_in(value: Any, without: Iterable[int] = (), objects: bool = True) ->
     """The Tensors in a value, each once, in order: through containers and methods.
 
     without : ids of values that are left out
-    objects : through functions, their closures and the attributes of objects, too
+    objects : through functions, their closures (or what their attribute `reaches` says in place of these) and the attributes of
+              objects, too
     """
     found: list[Tensor] = []
     seen, waiting = set(without), [value]
@@ -113,7 +114,7 @@ def tensors_in(value: Any, without: Iterable[int] = (), objects: bool = True) ->
         elif not objects:
             continue
         elif isinstance(value, types.FunctionType):
-            waiting += [cell for cell in value.__closure__ or ()][::-1]
+            waiting += [*getattr(value, "reaches", value.__closure__ or ())][::-1]
         elif isinstance(value, types.CellType):
             waiting += _content(value)
         elif not isinstance(value, (type, types.ModuleType)) and isinstance(getattr(value, "__dict__", None), dict):

@@ -304,5 +304,7 @@ def interpret_statement(ev: Evaluating, frame: Frame, node: CNode, values: list)
     def statement(*reads):
         return run_segment(node, list(reads), namespace)
     location = node.origin.location
+    # Its closure holds the namespace: all that the program has.
+    setattr(statement, "reaches", [namespace[name] for name in node.attrs["code"].co_names if name in namespace])
     statement.__qualname__ = f"statement at line {location.line if location is not None else 0}"
     return call_unknown(ev, statement, tuple(values), {}, node.attrs["reason"], cure="statement")

@@ -181,11 +181,21 @@ def an_item_of_a_list_outside(x):
     return y
 
 
+def a_global_that_a_statement_names(x):
+    y = x * 2
+    kept.append(y)
+    with open("/dev/null") as file:
+        np.add(kept[-1].asnumpy(), 1.0, out=kept[-1].asnumpy())
+        file.read()
+    return y
+
+
 FUNCTIONS = [an_argument_by_numpy, an_intermediate_by_numpy, a_view_by_numpy, the_root_of_a_view, a_parameter,
              a_parameter_read_before_and_behind, by_a_function_without_source, by_a_method, through_an_array,
              through_a_reshape, in_a_loop, in_a_branch, by_data, by_data_through_an_array, in_a_dict, in_a_closure, in_a_cell,
              before_an_exception, by_the_graph_where_python_has_its_memory, by_the_graph_where_a_list_outside_has_it,
-             by_the_graph_where_it_was_kept, by_the_graph_where_a_list_of_python_has_it, an_item_of_a_list_outside]
+             by_the_graph_where_it_was_kept, by_the_graph_where_a_list_of_python_has_it, an_item_of_a_list_outside,
+             a_global_that_a_statement_names]
 ARGUMENTS = [(1.0, 2.0, 3.0), (1.0, 2.0, 3.0), (1.0, 2.0, 3.0), (4.0, 2.0, 3.0), (4.0, 2.0, 3.0), (-9.0, 2.0, 3.0)]
 
 
@@ -235,3 +245,33 @@ def test_code_that_changes_nothing_stays_between_native_code():
     for values in ARGUMENTS:
         assert jitted(T(*values)).tolist() == f(T(*values)).tolist()
     assert not jitted.compiled.in_python, jitted.explain()
+
+
+class Trap:
+    """What looks for Tensors in this object is counted."""
+    looked = 0
+
+    @property
+    def __dict__(self):
+        Trap.looked += 1
+        return {}
+
+
+far_away = [Trap()]
+
+
+@pytest.mark.python_runs("with open(..): a statement of Python's")
+def test_what_a_statement_does_not_name_is_not_searched_for_tensors():
+    """A module may hold a data set: each call of the function looked at all that is in it."""
+    def f(x):
+        y = x * 2
+        for _ in range(2):
+            kept.append(float(y.sum()))
+        with open("/dev/null") as file:
+            file.read()
+        return y
+    jitted, kept[:] = ms.jit(f), []
+    Trap.looked = 0
+    for _ in range(4):
+        assert jitted(T(1.0, 2.0)).tolist() == [2.0, 4.0]
+    assert Trap.looked == 0 and len(kept) == 8
