@@ -14,13 +14,13 @@ from ..common.errors import ArgumentError, ValueRangeError
 
 
 def _check(function: str, **values: Any) -> None:
-    """Positive numbers; those whose name ends in step or epoch are ints. min_lr and end_learning_rate may be zero."""
+    """Positive numbers; those whose name ends in step or epoch are ints. min_lr, end_learning_rate and warm_lr may be zero."""
     for name, value in values.items():
         kind = int if name.endswith(("step", "epoch")) else (int, float)
         if isinstance(value, bool) or not isinstance(value, kind):
             raise ArgumentError(f"{function}: {name} is {'an int' if kind is int else 'a number'}, "
                                 f"not {type(value).__name__}")
-        if value < 0 or (value == 0 and name not in ("min_lr", "end_learning_rate")):
+        if value < 0 or (value == 0 and name not in ("min_lr", "end_learning_rate", "warm_lr")):
             raise ValueRangeError(f"{function}: {name} {value} is not positive")
 
 
@@ -29,7 +29,7 @@ def _by_epoch(total_step: int, step_per_epoch: int, rate: Callable[[int], float]
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
-    """learning_rates[i] up to step milestone[i] (exclusive); len(milestone) == len(learning_rates), milestones grow.
+    """learning_rates[i] up to step milestone[i] (exclusive); len(milestone) == len(learning_rates), milestones do not fall.
 
     raises : ArgumentError, ValueRangeError
     """
@@ -43,8 +43,8 @@ def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[flo
         _check("piecewise_constant_lr", milestone_step=step)
         if isinstance(rate, bool) or not isinstance(rate, (int, float)):
             raise ArgumentError(f"piecewise_constant_lr: a rate is a number, not {type(rate).__name__}")
-        if step <= last:
-            raise ValueRangeError(f"piecewise_constant_lr: milestone {step} does not come after {last}")
+        if step < last:
+            raise ValueRangeError(f"piecewise_constant_lr: milestone {step} is before {last}")
         rates += [rate] * (step - last)
         last = step
     return rates
@@ -64,7 +64,7 @@ def natural_exp_decay_lr(learning_rate: float, decay_rate: float, total_step: in
     """learning_rate * exp(-decay_rate * epoch), the epoch cut to a multiple of decay_epoch with is_stair."""
     _check("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step,
            step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
-    return _by_epoch(total_step, step_per_epoch, lambda epoch: learning_rate * math.exp(
+    return _by_epoch(total_step, step_per_epoch, lambda epoch: learning_rate * math.e ** (
         -decay_rate * (epoch // decay_epoch * decay_epoch if is_stair else epoch)))
 
 
@@ -104,6 +104,6 @@ def polynomial_decay_lr(learning_rate: float, end_learning_rate: float, total_st
 
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """learning_rate * epoch / warmup_epoch, learning_rate after (Goyal et al. 2017)."""
-    _check("warmup_lr", learning_rate=learning_rate, total_step=total_step, step_per_epoch=step_per_epoch,
+    _check("warmup_lr", warm_lr=learning_rate, total_step=total_step, step_per_epoch=step_per_epoch,
            warmup_epoch=warmup_epoch)
     return _by_epoch(total_step, step_per_epoch, lambda epoch: learning_rate * min(epoch, warmup_epoch) / warmup_epoch)

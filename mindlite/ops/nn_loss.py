@@ -20,7 +20,7 @@ from ..mindir.primitive import planned
 from .activation import log_softmax, logsigmoid
 from .arithmetic import abs, maximum, minimum
 from .axes import as_flag, as_known_int, as_number, axes_of, normal_axis
-from .basic import reduce_sum, reshape
+from .basic import broadcast_to, reduce_sum, reshape
 from .define import as_operand, cast_to, dtype_of, elementwise, promote_operands, rounded_once, to_float
 from .elementary import exp, log, sqrt
 from .indexing import bounded_indices, iota
@@ -203,7 +203,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, i
     _check_probabilities("cross_entropy", x, target, axis)
     logs, target = _operands("cross_entropy", logs, target)
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
+        even = broadcast_to(as_operand(label_smoothing, dtype_of(target)), shape=target.shape) / x.shape[axis]
+        target = target * (1 - label_smoothing) + even
     if weight is not None:
         logs = logs * _along_classes(x, cast_to(as_operand(weight), dtype_of(logs)))
     return reduced("cross_entropy", -reduce_sum(logs * target, axis=axis), reduction)

@@ -97,6 +97,76 @@ def nesterov():
         close(other, [1 - 0.1 * (2 + 0.9 * 2 if option else 2)])
 
 
+@difference("nn.Adagrad(update_slots=False)")
+def sums_that_stay():
+    param = Parameter(Tensor([1.0]), name="w")
+    step = nn.Adagrad([param], accum=4.0, learning_rate=1.0, update_slots=False)
+    step((Tensor([1.0]),))
+    close(param, [0.5])
+    close(step.accum[0], [4.0])
+
+
+@difference("nn.Adam(use_amsgrad=True, use_nesterov=True)")
+def amsgrad_that_looks_ahead():
+    found = []
+    for option in (False, True):
+        param = Parameter(Tensor([1.0]), name="w")
+        nn.Adam([param], 0.1, use_amsgrad=True, use_nesterov=option)((Tensor([2.0]),))
+        found.append(float(param[0]))
+    np.testing.assert_allclose(found, [0.9, 1 - 0.1 * 1.9], rtol=1e-4)
+
+
+@difference("gradient of nn.SeLU below zero")
+def slope_of_selu():
+    close(ms.grad(lambda x: nn.SeLU()(x).sum())(Tensor([-1.0])), [1.0507009873 * 1.6732632423 * np.exp(-1)])
+
+
+@difference("gradient of avg_pool*d with divisor_override and ceil_mode or without count_include_pad")
+def means_by_a_number():
+    pool = nn.AvgPool2d(2, 3, "pad", ceil_mode=True, count_include_pad=False, divisor_override=3)
+    x = Tensor(np.ones((1, 2, 4), np.float32))
+    close(pool(x), [[[4 / 3, 2 / 3]]])
+    close(ms.grad(lambda x: pool(x).sum())(x), [[[1 / 3, 1 / 3, 0, 1 / 3]] * 2])
+
+
+@difference("gradients of nn.CTCLoss, and of nn.KLDivLoss for its labels")
+def derivatives_of_losses():
+    logs, labels = np.log(np.float32([[[0.5, 0.5]]])), Tensor([[0.25, 0.75]])
+    ones = Tensor([1], ms.int32)
+    found = ms.grad(lambda x: nn.CTCLoss()(x, Tensor([[1]], ms.int32), ones, ones))(Tensor(logs))
+    close(found, [[[0, -1]]])
+    close(ms.grad(lambda y: nn.KLDivLoss("sum")(Tensor([[0.0, 0.0]]), y))(labels), 1 + np.log([[0.25, 0.75]]))
+
+
+@difference("MultiheadAttention with a bool key_padding_mask and an attn_mask of floats")
+def keys_that_are_left_out():
+    x = Tensor(np.ones((1, 2, 4), np.float32))
+    left_out, scores = Tensor([[False, True]]), Tensor([[0.0, 9.0]] * 2)
+    _, weights = nn.MultiheadAttention(4, 1, batch_first=True)(x, x, x, left_out, attn_mask=scores)
+    close(weights, [[[1, 0], [1, 0]]])
+
+
+@difference("nn.ConstantPad*d, nn.ZeroPad2d by a negative number")
+def edges_that_are_cut():
+    x = Tensor(np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3))
+    close(nn.ConstantPad2d((-1, 1, 0, 0), 7.0)(x), [[[[1, 2, 7], [4, 5, 7]]]])
+    close(nn.ZeroPad2d((1, -1, 0, 0))(x), [[[[0, 0, 1], [0, 3, 4]]]])
+
+
+@difference("nn.ClipByNorm(axis=..) of a matrix")
+def norms_along_an_axis():
+    close(nn.ClipByNorm(0)(Tensor([[3.0, 0.3], [4.0, 0.4]]), Tensor(np.float32(1))), [[0.6, 0.3], [0.8, 0.4]])
+
+
+@difference("metrics ROC, CosineSimilarity of several updates")
+def metrics_of_all_rows():
+    roc, similar = ms.train.ROC(pos_label=1), ms.train.CosineSimilarity(reduction="sum")
+    for row in ([1.0, 0.0], [1.0, 1.0]):
+        roc.update(Tensor(row) / 2 + row[1] / 4, Tensor([1, 0], ms.int32))
+        similar.update(Tensor([row]))
+    assert len(roc.eval()[0]) == 4 and similar.eval().shape == (2,)
+
+
 @difference("grad_centralization of a group of Parameters")
 def centralised():
     param = Parameter(Tensor([[0.0, 0.0, 0.0]]), name="w")

@@ -201,6 +201,7 @@ def test_a_list_of_rates_is_its_formula_of_the_epoch(rates, formula):
 
 def test_piecewise_rates_change_at_their_milestones():
     assert nn.piecewise_constant_lr([2, 3, 5], [0.3, 0.2, 0.1]) == [0.3, 0.3, 0.2, 0.1, 0.1]
+    assert nn.piecewise_constant_lr([2, 2], [0.1, 0.2]) == [0.1, 0.1] and nn.warmup_lr(0.0, 2, 1, 1) == [0, 0]
 
 
 def test_bad_rates_are_refused():
@@ -209,7 +210,7 @@ def test_bad_rates_are_refused():
                        (lambda: nn.ExponentialDecayLR(0.1, 0.9, 4, 1), ArgumentError),
                        (lambda: nn.CosineDecayLR(0.1, 0.1, 4), ValueRangeError),
                        (lambda: nn.PolynomialDecayLR(0.1, 0.1, 0, 1), ValueRangeError),
-                       (lambda: nn.piecewise_constant_lr([2, 2], [0.1, 0.1]), ValueRangeError),
+                       (lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.1]), ValueRangeError),
                        (lambda: nn.piecewise_constant_lr([2], [0.1, 0.1]), ValueRangeError),
                        (lambda: nn.piecewise_constant_lr(2, 0.1), ArgumentError),
                        (lambda: nn.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueRangeError),

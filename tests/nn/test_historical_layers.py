@@ -36,7 +36,7 @@ CASES = {
     "ClipByNorm": (nn.ClipByNorm, (), (X, np.float32([1.5])), clipped(X, 1.5)),
     "ClipByNorm of an axis": (nn.ClipByNorm, (1,), (X, np.float32(0.9)), clipped(X, 0.9, 1)),
     "OneHot": (nn.OneHot, (-1, 3), (np.int32([[0, 2], [1, 1]]),), np.eye(3)[[[0, 2], [1, 1]]]),
-    "Range": (nn.Range, (1, 8, 2), (), np.arange(1, 8, 2)),
+    "Range": (nn.Range, (1, 8, 2), (), np.arange(1, 8, 2)), "Range of nothing": (nn.Range, (5, 1), (), np.arange(0)),
     "Tril": (nn.Tril, (), (X,), np.tril(X)),
     "Triu": (nn.Triu, (), (X,), np.triu(X)),
     "Roll": (nn.Roll, ((1, 2), (0, 2)), (X,), np.roll(X, (1, 2), (0, 2))),

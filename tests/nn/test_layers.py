@@ -123,6 +123,11 @@ def test_average_pool_takes_the_mean_and_counts_padding_as_told():
     counted = zeros.sum(axis=(4, 5)) / windows(np.ones_like(x), 3, 2, 0.0, 1).sum(axis=(4, 5))
     assert np.allclose(out_of(nn.AvgPool2d(3, 2, "pad", 1, count_include_pad=False), x), counted, atol=1e-6)
     assert np.allclose(out_of(nn.AvgPool2d(3, 2, "same"), x), counted, atol=1e-6)
+    assert np.allclose(out_of(nn.AvgPool2d(3, 2, "same", ceil_mode=True), x), zeros.mean(axis=(4, 5)), atol=1e-6)
+    depth = np.broadcast_to(x[:, :, None], (2, 3, 1, 7, 7))
+    assert np.allclose(out_of(nn.AvgPool3d((1, 3, 3), (1, 2, 2), "same"), depth)[:, :, 0], zeros.mean(axis=(4, 5)), atol=1e-6)
+    left = nn.AvgPool3d((1, 3, 3), (1, 2, 2), "same", count_include_pad=False)
+    assert np.allclose(out_of(left, depth)[:, :, 0], counted, atol=1e-6)
     halves = windows(x, 3, 2).sum(axis=(4, 5)) / 2
     assert np.allclose(out_of(nn.AvgPool2d(3, 2, divisor_override=2), x), halves, atol=1e-6)
 
@@ -364,3 +369,14 @@ def test_the_middle_of_a_picture():
     np.testing.assert_array_equal(nn.CentralCrop(0.5)(x).asnumpy(), [[[5, 6], [9, 10]]])
     with pytest.raises(ValueRangeError):
         nn.CentralCrop(0.0)
+
+
+def test_a_gated_unit_takes_an_even_size():
+    with pytest.raises(ShapeError, match="odd size"):
+        nn.GLU(0)(Tensor(normal(3, 2)))
+
+
+@pytest.mark.parametrize("layer", [nn.TransformerEncoderLayer, nn.TransformerDecoderLayer])
+def test_gelu_of_a_transformer_is_the_exact_one(layer):
+    made = layer(4, 1, dim_feedforward=3, dropout=0.0, activation="gelu")
+    np.testing.assert_allclose(out_of(made.activation, np.float32([1.0, -1.0])), [0.8413447, -0.1586553], rtol=1e-5)

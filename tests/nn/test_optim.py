@@ -145,6 +145,12 @@ def test_an_optimiser_follows_its_formula(make, formula):
     assert np.allclose(run(make), w, rtol=1e-5, atol=1e-6)
 
 
+def test_adagrad_from_nothing_leaves_a_weight_without_a_gradient_where_it_is():
+    param = weight("a")
+    nn.Adagrad([param], accum=0.0, learning_rate=0.1)((Tensor(0 * GRADS[0]),))
+    assert np.array_equal(param.asnumpy(), START)
+
+
 def test_states_are_named_by_their_parameter_and_stand_after_it():
     optimizer = nn.Adam([weight("net.w")], use_amsgrad=True)
     assert list(optimizer.parameters_dict()) == ["global_step", "learning_rate", "net.w", "beta1_power", "beta2_power",

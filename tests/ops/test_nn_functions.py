@@ -289,6 +289,7 @@ def test_wrong_labels_and_words_are_errors(call, error):
     lambda x: ops.batch_norm_train(x, np.ones(3, np.float32), np.zeros(3, np.float32))[0],
     lambda x: ops.group_norm(x, 3),
     lambda x: ops.cross_entropy(x[:, :, 0, 0], ops.getitem(x, (slice(None), 0, 0, 0)).astype("int64") % 3),
+    lambda x: ops.cross_entropy(x[:, 0], ops.softmax(x[:, 1], 1), label_smoothing=0.1),
     lambda x: ops.scaled_dot_product_attention(x, x, x, is_causal=True, scale=0.5), lambda x: ops.mse_loss(x, 1.0),
 ])
 def test_a_graph_with_symbolic_batch_and_height_gives_the_eager_numbers(function):

@@ -83,6 +83,8 @@ class Range(Cell):
         self.dtype = dt.float32 if any(isinstance(number, float) for number in (start, limit, delta)) else dt.int32
 
     def construct(self) -> Tensor:
+        if (self.limit - self.start) * self.delta <= 0:
+            return ops.zeros((0,), self.dtype)
         return ops.arange(self.start, self.limit, self.delta, dtype=self.dtype)
 
 

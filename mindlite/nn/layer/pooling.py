@@ -96,7 +96,7 @@ class AvgPool2d(_Pool):
     """The mean of each window.
 
     kernel_size, stride, padding : int or two
-    count_include_pad : zeros of the padding count, with pad_mode "pad"; with "same" they do not
+    count_include_pad : zeros of the padding count; with pad_mode "same" they do only where sizes are rounded up, as in MindSpore
     divisor_override  : divide by this number instead of by the count
     x : [N, C, H, W] or [C, H, W]; output : [N, C, H', W'] or [C, H', W']
     data_format : str with the channels on axis 1, as "NCHW"
@@ -107,7 +107,7 @@ class AvgPool2d(_Pool):
                  ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
                  data_format: str = "NCHW") -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, data_format)
-        self.count_include_pad = count_include_pad and self.pad_mode != "SAME"
+        self.count_include_pad = count_include_pad and (ceil_mode or self.pad_mode != "SAME")
         if divisor_override is not None and (isinstance(divisor_override, bool) or not divisor_override > 0):
             raise ValueRangeError(f"{type(self).__name__}: divisor_override is above zero, not {divisor_override!r}")
         self.divisor_override = 0 if divisor_override is None else divisor_override
@@ -179,7 +179,7 @@ class AvgPool3d(_VolumePool):
     def __init__(self, kernel_size: Ints = 1, stride: Ints = 1, pad_mode: str = "valid", padding: Ints = 0,
                  ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None:
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, "NCHW")
-        self.count_include_pad = count_include_pad and self.pad_mode != "SAME"
+        self.count_include_pad = count_include_pad
         self.divisor_override = 0 if divisor_override is None else divisor_override
 
     def construct(self, x: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from ...common.tensor import Parameter, Tensor
 from ...ops.attention import heads_of, joined_heads
 from ...ops.linalg import batch_matmul
 from ..cell import Cell
-from .activation import get_activation
+from .activation import GELU, get_activation
 from .basic import Dense, Dropout, flag, positive_int
 from .container import CellList
 from .normalization import LayerNorm
@@ -135,7 +135,7 @@ def _activation(owner: str, activation: Any) -> Any:
     if isinstance(activation, str):
         if activation not in ("relu", "gelu"):
             raise ValueRangeError(f"{owner}: activation is relu, gelu or a Cell, not {activation!r}")
-        return get_activation(activation)
+        return GELU(approximate=False) if activation == "gelu" else get_activation(activation)
     if not callable(activation):
         raise ArgumentError(f"{owner}: activation is a name or a function, not {type(activation).__name__}")
     return activation

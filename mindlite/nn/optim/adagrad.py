@@ -8,7 +8,7 @@ from .optimizer import Decay, Optimizer, Params, Rate, in_unit_interval, not_neg
 
 
 class Adagrad(Optimizer):
-    """accum += g * g;  p -= lr * g / sqrt(accum) (Duchi et al. 2011).
+    """accum += g * g;  p -= lr * g / sqrt(accum + 1e-8) (Duchi et al. 2011; the 1e-8 is MindSpore's).
 
     accum        : first value of the sum of squares; update_slots : False leaves the sum as it is
     States: accum.<name>. Arguments else as Optimizer's.
@@ -30,7 +30,7 @@ class Adagrad(Optimizer):
         gradients = self.prepared(gradients)
         for param, grad, accum, lr in zip(self.parameters, gradients, self.accum, rates):
             total = ops.assign(accum, accum + grad * grad) if self.update_slots else accum
-            ops.assign(param, param - lr * grad / ops.sqrt(total))
+            ops.assign(param, param - lr * grad / ops.sqrt(total + 1e-8))
 
 
 class RMSProp(Optimizer):
