@@ -3,8 +3,12 @@
 Only the chosen one is imported, because each lives in an environment of its own.
 """
 import importlib
+import time
 
 import numpy as np
+
+SETTLED = 0.5, 1200                                # seconds or calls without a compilation after which a function has settled
+MOST_TRIES = 8                                     # so many times it is called for that long, at most
 
 
 class Framework:
@@ -38,6 +42,9 @@ class Framework:
     def wait(self, value):
         """Wait until everything in `value` is computed; returns it."""
         return value
+
+    def settle(self, run):
+        """Call run() until nothing more is compiled for it."""
 
     def leaves(self, value):
         """The arrays in a value."""
@@ -107,6 +114,23 @@ class Mindlite(MindSporeLike):
 
     def __init__(self):
         super().__init__("mindlite")
+        self.counters = importlib.import_module("mindlite.common.events").counters
+        self.beside = importlib.import_module("mindlite.pynative.beside")
+
+    def settle(self, run):
+        """Call run() until eager mode compiles nothing more for it, which it does beside the calls, once that is worth it."""
+        for _ in range(MOST_TRIES):
+            before, start, calls = self.compiled(), time.perf_counter(), 0
+            while time.perf_counter() - start < SETTLED[0] and calls < SETTLED[1]:
+                run()
+                calls += 1
+            self.beside.compiler.wait()
+            if self.compiled() == before:
+                return
+
+    def compiled(self):
+        """How many Flows were compiled, or came from the disk, up to now."""
+        return sum(self.counters[name] for name in ("flow_compile", "flow_restore", "flow_load"))
 
 
 class MindSpore(MindSporeLike):

@@ -13,15 +13,18 @@ import numpy as np
 
 ROWS = {}
 SAMPLE = 0.03                                      # seconds that one sample takes at least
+FIRST_EAGER_CALLS = 20                             # of an eager row count as its first; of a compiled one the first alone does
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. make(F): the function that is timed; goal: mindlite's time by the best peer's, at most."""
+    """One line of the table. make(F): the function that is timed; goal: mindlite's time by the best peer's, at most; settles: its
+    first calls are told apart, and samples begin when nothing more is compiled for it."""
     name: str
     goal: float
     make: object
     cold: bool = False
+    settles: bool = False
 
 
 def row(name, goal, cold=False):
@@ -46,18 +49,24 @@ class Sampler:
     """A row in one framework: warmed up, and with as many calls in a sample as fill SAMPLE."""
 
     def __init__(self, name, framework):
-        self.framework, self.run = framework, ROWS[name].make(framework)
+        self.name, self.framework, self.run = name, framework, ROWS[name].make(framework)
         self.calls = 1
 
     def prepare(self):
         """Call it some times; returns what identifies its results: the sums of each.
 
-        Keeps `first`, the first call as a sample: with it comes compiling.
+        Keeps `first`, the first call as a sample: with it comes compiling. Of a row that settles it is the mean of the first
+        FIRST_EAGER_CALLS, as eager mode compiles what is called again and again.
         """
-        framework, run = self.framework, self.run
+        framework, run, settles = self.framework, self.run, ROWS[self.name].settles
+        count = FIRST_EAGER_CALLS if settles else 1
         start, worked = time.perf_counter(), time.process_time()
-        digest = [sums(framework.numpy(x)) for x in framework.leaves(framework.wait(run()))]
-        self.first = {"seconds": time.perf_counter() - start, "processor": time.process_time() - worked}
+        for _ in range(count):
+            value = framework.wait(run())
+        self.first = {"seconds": (time.perf_counter() - start) / count, "processor": (time.process_time() - worked) / count}
+        digest = [sums(framework.numpy(x)) for x in framework.leaves(value)]
+        if settles:
+            framework.settle(run)
         for _ in range(3):
             framework.wait(run())
         seconds = min(self.sample()[0], self.sample()[0])

@@ -17,6 +17,7 @@ import numpy as np
 
 from draws import DRAWS
 from measure import ROWS, Row
+from recent import RECENT, RECENT_DRAWS
 
 SIZES = {"tiny": (1, 256), "cache": (1 << 13, 1 << 17), "memory": (1 << 20, 1 << 22)}       # elements of the largest operand
 DTYPES = {"f": ("float64", "float16", "bfloat16"), "i": ("int32",), "b": ("bool",)}
@@ -510,11 +511,24 @@ PIECES = [
 ]
 
 
+PIECES += [Piece(name, draw, text, own=own, differentiable=differentiable) for name, draw, text, own, differentiable in RECENT]
+DRAWS.update(RECENT_DRAWS)
+
+
 def steps(count, function, state):
     """function(..(function(state)))"""
     for _ in range(count):
         state = function(state)
     return state
+
+
+def scanned(count, function, state):
+    """[out of (state, out) = function(state, t) for each t]"""
+    outs = []
+    for t in range(count):
+        state, out = function(state, t)
+        outs.append(out)
+    return outs
 
 
 # ---------------------------------------------------------------- rows
@@ -538,7 +552,7 @@ def function_of(F, piece, operands):
     code = compile(text, "text", "eval")
     read = set(code.co_names).union(*(c.co_names + c.co_freevars for c in nested(code)))
     modules, package = modules_of(F)
-    names = {"steps": steps, package.__name__: package,
+    names = {"steps": steps, "scanned": scanned, package.__name__: package,
              **{name: value for name, value in operands.items() if not isinstance(value, np.ndarray)}}
     for name in read - set(operands) - set(names):
         found = next((getattr(m, name) for m in modules if callable(getattr(m, name, None))), getattr(package, name, None))
@@ -598,7 +612,7 @@ def row_of(piece, size, dtype, mode, seed):
         run = function if eager else F.jit(function)
         return lambda: run(*values)
     named = f"{piece.name} | {size} | {dtype or 'float32'} | {mode}"
-    return Row(named, 2.0, make)
+    return Row(named, 2.0, make, settles=eager)
 
 
 def register(seed):
