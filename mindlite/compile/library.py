@@ -20,13 +20,15 @@ from ..ops.complex_numbers import part_dtype
 from ..ops.decomposition import (cholesky_factor, cofactors, determinant, inverse, linear_solve, sign_and_log_determinant,
                                  triangular_system)
 from ..ops.dynamic_slicing import write_slice
-from ..ops.indexing import (index_add_axis, scatter_elements_add, scatter_nd_add, scatter_nd_max, scatter_nd_min,
-                            scatter_nd_update)
+from ..ops.indexing import (index_add_axis, scatter_elements_add, scatter_nd_add, scatter_nd_div, scatter_nd_max,
+                            scatter_nd_min, scatter_nd_mul, scatter_nd_update)
 from ..ops.linalg import batch_matmul, matmul_add, panel_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
 from ..ops.nn_pool import avg_pooling, avg_pooling_backward, max_pooling, max_pooling_backward
-from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence, running_max, running_min
+from ..ops.scan import (cumulative_logsumexp, cumulative_product, cumulative_sum, linear_recurrence, running_max,
+                        running_min)
 from ..ops.sort import masked_put, masked_select, median_along, nonzero_indices, sort_along, topk_along
+from ..ops.sorted_search import sorted_positions
 from .flow import Registers
 from .lowering import LOWER, Lowering, Made, NotInLibrary
 
@@ -183,6 +185,12 @@ def lower_pooling(lowering: Lowering, node: CNode, args: Sequence[int], out: int
                          cost=product(outer[2:]) * product(attrs["kernel_size"]))
 
 
+def _begin_with(lowering: Lowering, x: AbstractTensor, table: int, out: int) -> None:
+    """A copy of a table, where it may not be written over."""
+    if out != table:
+        lowering.b.copy(out, table, lowering.nbytes(x))
+
+
 @library(index_add_axis, scatter_nd_add, kernel="index_add")
 def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
     """A copy of the table with rows added to it."""
@@ -195,18 +203,19 @@ def lower_index_add(lowering: Lowering, node: CNode, args: Sequence[int], out: i
         raise NotInLibrary
     kernel = lowering.library_kernel("index_add", dtype=x.dtype, index=indices.dtype, depth=depth)
     tables, columns = product(x.shape[:axis]), product(x.shape[axis + depth:])
-    lowering.b.copy(out, args[0], lowering.nbytes(x))
+    _begin_with(lowering, x, args[0], out)
     lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, *x.shape[axis:axis + depth]], node,
                          extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
 
 
-SCATTERED: dict[str, str] = {scatter_nd_update.name: "update", scatter_nd_max.name: "max", scatter_nd_min.name: "min"}
+SCATTERED: dict[str, str] = {scatter_nd_update.name: "update", scatter_nd_max.name: "max", scatter_nd_min.name: "min",
+                             scatter_nd_mul.name: "mul", scatter_nd_div.name: "div"}
 
 
 @library(*SCATTERED, kernel="scatter")
 def lower_scatter(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
-    """A copy of the table with rows written to it, or the larger or smaller ones; where its own do not count, the extremum of
-    rows that were written before."""
+    """A copy of the table with rows written to it, the larger or smaller ones, products or quotients; where its own do not count,
+    the extremum of rows that were written before."""
     x, indices, _ = (a.abstract for a in node.args)
     depth, how = indices.shape[-1], SCATTERED[node.fn.name]
     if not isinstance(depth, int) or depth == 0:
@@ -214,7 +223,7 @@ def lower_scatter(lowering: Lowering, node: CNode, args: Sequence[int], out: int
     kernels = [lowering.library_kernel("scatter", dtype=x.dtype, index=indices.dtype, depth=depth, how=way)
                for way in ((how,) if node.attrs.get("include_self", True) else ("update", how))]
     count, columns = product(indices.shape[:-1]), product(x.shape[depth:])
-    lowering.b.copy(out, args[0], lowering.nbytes(x))
+    _begin_with(lowering, x, args[0], out)
     for kernel in kernels:
         lowering.call_kernel(kernel, [*args[1:], out], [1, columns, count, *x.shape[:depth]], node, extent=dim_max(1, columns),
                              cost=count * dim_min(1, columns))
@@ -229,9 +238,13 @@ def lower_elements_add(lowering: Lowering, node: CNode, args: Sequence[int], out
         raise NotInLibrary
     kernel = lowering.library_kernel("elements_add", dtype=x.dtype, index=indices.dtype)
     tables, columns, count = product(x.shape[:axis]), product(x.shape[axis + 1:]), indices.shape[axis]
-    lowering.b.copy(out, args[0], lowering.nbytes(x))
+    _begin_with(lowering, x, args[0], out)
     lowering.call_kernel(kernel, [*args[1:], out], [tables, columns, count, x.shape[axis]], node,
                          extent=dim_max(tables, columns), cost=count * dim_min(tables, columns))
+
+
+PUTS_INTO_A_TABLE = (index_add_axis, scatter_nd_add, scatter_nd_update, scatter_nd_max, scatter_nd_min, scatter_nd_mul,
+                     scatter_nd_div, scatter_elements_add)         # their first operand is a table, of which nothing else is read
 
 
 @library(topk_along, kernel="topk")
@@ -348,7 +361,8 @@ def lower_fourier(lowering: Lowering, node: CNode, args: Sequence[int], out: int
         place = out
 
 
-SCANS: dict[str, str] = {cumulative_sum.name: "sum", cumulative_product.name: "product", linear_recurrence.name: "recurrence"}
+SCANS: dict[str, str] = {cumulative_sum.name: "sum", cumulative_product.name: "product", linear_recurrence.name: "recurrence",
+                         cumulative_logsumexp.name: "logsumexp"}
 
 
 @library(*SCANS, kernel="scan")
@@ -373,6 +387,26 @@ def lower_running(lowering: Lowering, node: CNode, args: Sequence[int], out: Reg
     kernel = lowering.library_kernel("running", dtype=x.dtype, kind=RUNNING[node.fn.name])
     inner, n = product(x.shape[axis + 1:]), x.shape[axis]
     lowering.call_kernel(kernel, [*args, *out], [n, inner], node, extent=product(x.shape[:axis]) * inner, cost=6 * n)
+
+
+@library(sorted_positions, kernel="search")
+def lower_search(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
+    rows, values = (x.abstract for x in node.args)
+    kernel = lowering.library_kernel("search", dtype=rows.dtype, inclusive=node.attrs["inclusive"])
+    many = rows.ndim > 1
+    lowering.call_kernel(kernel, [*args, out], [rows.shape[-1], dim_max(values.shape[-1], 1) if many else 1, int(many)], node,
+                         extent=values.size, cost=64)
+
+
+@library("path_sums", "lattice_recurrence", kernel="lattice")
+def lower_lattice(lowering: Lowering, node: CNode, args: Sequence[int], out: int) -> None:
+    x = node.abstract
+    kind = "paths" if node.fn.name == "path_sums" else "backward" if node.attrs["reverse"] else "forward"
+    facts = {"nothing": node.attrs["nothing"]} if kind == "paths" else {}
+    kernel = lowering.library_kernel("lattice", dtype=x.dtype, kind=kind, **facts)
+    times, batch, states = x.shape
+    lowering.call_kernel(kernel, [*args, out], [times, batch, states], node, extent=batch,
+                         cost=times * states * (32 if kind == "paths" else 4))
 
 
 # ---- room for all that data may select; the count that the kernel tells is the size

@@ -27,6 +27,7 @@ from ..mindir.builder import results_of
 from ..mindir.control import (call, check, cond, make_tuple, segment, tape_new, tape_pop, tape_push, tuple_getitem,
                               while_loop)
 from ..mindir.graph import AnfNode, CNode, FuncGraph, Parameter, ValueNode
+from ..mindir.inline import users_of
 from ..mindir.primitive import kernel_rule
 from ..ops.basic import reshape
 from ..ops.rank_program import open_window, read_window
@@ -35,7 +36,7 @@ from ..ops.linalg import matmul_add
 from ..ops.sort import masked_put
 from . import lower_control                          # noqa: F401   its rules
 from .flow import OutputSpec, Program
-from .library import is_in_library, library_rule, lower_finished
+from .library import PUTS_INTO_A_TABLE, is_in_library, library_rule, lower_finished
 from .lower_numbers import is_scalar, may_be_inexact
 from .lowering import ALIASES, LOWER, Lowering, Made, NotInLibrary, kind_of
 from .placement import Placement
@@ -82,6 +83,8 @@ class _Entry(Lowering):
     def __init__(self, graph: FuncGraph, updates: dict[int, int], device: Device | None, wholes: dict[int, tuple]) -> None:
         super().__init__(graph.name.replace("<", "").replace(">", "") or "main", device)
         self.graph, self.updates, self.wholes = graph, updates, wholes
+        self.users: dict[FuncGraph, dict[AnfNode, list[CNode]]] = {}
+        self.by_python: set[CNode] = set()                   # operators whose eval rule runs
         self.place = None if device is None else Placement(graph, device)
 
     # -- the entry
@@ -159,6 +162,9 @@ class _Entry(Lowering):
                 self.parameters.append(("out", number))
                 if self.producer_of(output) is not None and self.place_of(output) == self.device:
                     self.targets.setdefault(output, self.out_params[number])
+        for node in reversed(graph.nodes):
+            if self.targets.get(node) in self.out_params.values() and self.may_overwrite(node):
+                self.targets.setdefault(node.args[0], self.targets[node])
 
     def producer_of(self, node: AnfNode) -> CNode | None:
         """The node whose kernel can be given the place of the result `node`; None where there is none."""
@@ -272,7 +278,10 @@ class _Entry(Lowering):
         starts = 2 if node.fn is write_slice else len(node.args)         # where a slice begins is a number
         args = [self.value_on(a, self.device, node.origin) if n < starts else self.value(a) for n, a in enumerate(node.args)]
         if finished or is_in_library(node.fn, self.target):
-            out = args[0] if node.fn in (matmul_add, write_slice) else self.allocate_all(node)
+            goes_on = node.fn in (matmul_add, write_slice) or (
+                self.may_overwrite(node) and node.args[0] not in self.by_python
+                and args[0] == self.targets.get(node, self.env[node.args[0]]))
+            out = args[0] if goes_on else self.allocate_all(node)
             rule: Any = lower_finished if finished else library_rule(node.fn)
             with contextlib.suppress(NotInLibrary):
                 rule(self, node, args, out)
@@ -283,11 +292,28 @@ class _Entry(Lowering):
                 return self.kernel(node, single, operands)
             except CannotFuse as reason:
                 self.kernels.append((node, reason))
+        self.by_python.add(node)
         abstracts = node.abstract.elements if isinstance(node.abstract, AbstractTuple) else (node.abstract,)
         sizes = tuple(dict.fromkeys(d for value in node.attrs.values() for d in dims_in(value)))
         operands = [*node.args, *[ValueNode(d, AbstractScalar(int, d)) for d in sizes]]
         borrowed = len(operands) if "collective" in node.fn.traits else 0                # an engine copies what it sends
         return self.python(node, Evaluation(node.fn, node.attrs, sizes), operands, abstracts, arrays=True, borrowed=borrowed)
+
+    def may_overwrite(self, node: CNode) -> bool:
+        """True for rows that are put into a table which a kernel of this graph makes, and which nothing else reads: they are put
+        where it lies. So the gradient of a look-up writes its zeros once, and copies none."""
+        if node.fn not in PUTS_INTO_A_TABLE or not isinstance(node.args[0], CNode):
+            return False
+        table, made, graph = node.args[0], node.args[0], node.graph
+        if graph not in self.users:
+            self.users[graph] = users_of(graph)
+        if made.fn is tuple_getitem and isinstance(made.args[0], CNode):
+            made = made.args[0]
+            if sum(user.attrs["index"] == table.attrs["index"] for user in self.users[graph][made]) > 1:
+                return False
+        makes = isinstance(made.fn, FuncGraph) or made.fn in PUTS_INTO_A_TABLE or (
+            made.fn in kernel_rule and made.fn not in ALIASES)
+        return makes and made.graph is graph and table not in graph.outputs and self.users[graph][table] == [node]
 
     def allocate_all(self, node: CNode) -> Made:
         """Storage for what a node gives; a tuple of them for several results."""

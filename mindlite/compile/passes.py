@@ -18,6 +18,7 @@ from typing import Any
 from ..ad import derivative_graph
 from ..backend.target import Target, target_of
 from ..common.config import config
+from ..common.dim import Dim
 from ..common.errors import InternalError, Stage
 from ..common.events import listen
 from ..common.location import Location
@@ -39,6 +40,7 @@ from ..parallel.overlap import overlap
 from ..parallel.partition import Ends, partition
 from ..parallel.stages import skip_unread_gradients
 from ..parallel.windows import read_in_place
+from ..ops.sorted_search import sorted_positions
 from ..optim.aligned_products import align_products
 from ..optim.panels import put_in_panels
 from ..vmap import vmap_graph
@@ -79,6 +81,8 @@ class Wanted:
 
     def stays(self, node: CNode) -> bool:
         """Is a composite one operator to the Target?"""
+        if node.fn is sorted_positions:                      # halvings of rows of open sizes have no fixed number
+            return isinstance(node.args[0].shape[-1], Dim) and "search" in self.target.library
         return node.fn.name in ATTENTION and self.target.has_attention(node.args[0].dtype, node.args[0].shape[-1])
 
 

@@ -13,6 +13,10 @@ that nothing else reads the summand or the product, and in the loop that nothing
                                 ->     total = write_slice(%total, dynamic_slice(%total, %t) + %v, %t)
 
 So an iteration that writes one row, or adds the gradient of one, takes the time of the row. The rows have to lie side by side.
+
+    add(%a, index_add(zeros, %i, %u))                 ->     index_add(%a, %i, %u)
+
+So the gradient of a table that is read several times is one table, to which each reading's is added.
 """
 import numpy as np
 
@@ -24,18 +28,22 @@ from ..ops.arithmetic import add
 from ..ops.basic import broadcast_to
 from ..ops.creation import full
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update, write_slice
+from ..ops.indexing import index_add_axis, scatter_elements_add, scatter_nd_add
 from ..ops.linalg import batch_matmul, matmul_add
 
 DTYPES = ("float32", "float64")
+ADDED_TO_TABLES = (index_add_axis, scatter_elements_add, scatter_nd_add)
 
 
 def accumulate_products(graph):
-    """A copy of a typed graph with matmul_add and write_slice wherever they need
-    no extra memory; `graph` itself if there is none."""
-    if not any(_sums_in(below, states) or _writes_in(below, states) for below, states in _states(graph)):
+    """A copy of a typed graph with matmul_add and write_slice wherever they need no extra memory, and with sums in one table;
+    `graph` itself if there is none."""
+    if not any(_sums_in(below, states) or _writes_in(below, states) or _tables_in(below) for below, states in _states(graph)):
         return graph
     graph = clone(graph)
     for below, states in _states(graph):
+        for node, (total, table) in _tables_in(below).items():
+            node.fn, node.args, node.attrs = table.fn, (total, *table.args[1:]), table.attrs
         found = _sums_in(below, states)
         for node, (total, product) in found.items():
             node.fn, node.args, node.attrs = matmul_add, (total, *product.args), product.attrs
@@ -101,6 +109,20 @@ def _writes_in(graph, states):
             if getattr(update, "fn", None) is dynamic_update and len(users[update]) == 1 and _is_zeros(update.args[0]) \
                     and _side_by_side(update) and after.abstract == update.abstract:
                 found[after] = update
+    return found
+
+
+def _tables_in(graph):
+    """{add: (one summand, the other one: what is added to a table of zeros, which nothing else reads)}"""
+    found, users = {}, users_of(graph)
+    for node in graph.nodes:
+        if node.fn is not add or node.abstract.dtype.name not in DTYPES:
+            continue
+        for total, table in (node.args, node.args[::-1]):
+            if getattr(table, "fn", None) in ADDED_TO_TABLES and len(users[table]) == 1 and _is_zeros(table.args[0]) \
+                    and table.abstract == total.abstract == node.abstract:
+                found[node] = total, table
+                break
     return found
 
 

@@ -13,10 +13,10 @@ from ..mindir.inline import clone
 from ..ops.basic import cast
 from ..ops.linalg import batch_matmul
 from ..ops.nn_conv import convolution, convolution_backward_data, convolution_backward_weight
-from ..ops.scan import cumulative_product, cumulative_sum, linear_recurrence
+from ..ops.scan import cumulative_logsumexp, cumulative_product, cumulative_sum, linear_recurrence
 
-WIDENED = frozenset((batch_matmul, convolution, convolution_backward_data, convolution_backward_weight, cumulative_product,
-                     cumulative_sum, linear_recurrence))
+WIDENED = frozenset((batch_matmul, convolution, convolution_backward_data, convolution_backward_weight, cumulative_logsumexp,
+                     cumulative_product, cumulative_sum, linear_recurrence))
 
 
 def widen_halves(graph: FuncGraph) -> FuncGraph:

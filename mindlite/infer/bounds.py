@@ -31,8 +31,8 @@ from ..mindir.primitive import PRIMITIVES, Primitive, interpreting
 from ..ops.basic import cast
 from ..ops.define import as_operand
 from ..ops.dynamic_slicing import dynamic_slice, dynamic_update
-from ..ops.indexing import (SHOWN, bounded_indices, gather_nd, index_depth, refuse_outside, scatter_nd_add, scatter_nd_max,
-                            scatter_nd_min, scatter_nd_update, widened)
+from ..ops.indexing import (SHOWN, bounded_indices, gather_nd, index_depth, refuse_outside, scatter_nd_add, scatter_nd_div,
+                            scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_update, widened)
 from ..ops.logic import equal, greater, greater_equal, less, logical_and, logical_not, logical_or
 from ..ops.nn_loss import probabilities
 from ..ops.reduction import reduce_all, reduce_any
@@ -46,6 +46,7 @@ INDICES = {PRIMITIVES[name]: lambda args, attrs: (args[1], args[0].shape[attrs["
 # {operator: (operands, attributes) -> (where the part begins along each axis, its sizes)}
 STARTS = {dynamic_slice: lambda args, attrs: (args[1:], attrs["sizes"]),
           dynamic_update: lambda args, attrs: (args[2:], args[1].shape)}
+BY_LEADING_AXES = (gather_nd, scatter_nd_add, scatter_nd_update, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_div)
 SAME_VALUES = ("reshape", "slice", "cast", "transpose", "tuple_getitem", "expand_dims")
 
 
@@ -62,7 +63,7 @@ def demand_bounds(tracer: Any, prim: Primitive, args: Sequence[Value], attrs: di
         demand_probabilities(tracer, args[0], **attrs)
     if prim is bounded_indices:
         demand_between(tracer, args[0], **attrs)
-    if prim in (gather_nd, scatter_nd_add, scatter_nd_update, scatter_nd_max, scatter_nd_min):
+    if prim in BY_LEADING_AXES:
         for indices, size in columns(tracer, args[1], args[0].shape, index_depth(prim.name, *args[:2])):
             demand_indices(tracer, prim.name, indices, size)
     if prim in INDICES:

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..common.tensor import TensorLike
-from .arithmetic import maximum
+from .arithmetic import maximum, minimum
 from .basic import broadcast_to, cast, reduce_sum, reshape
 from .creation import arange, full
 from .define import as_operand, cast_to, dtype_of
-from .elementary import exp, log
-from .logic import equal, less, logical_and, logical_not, not_equal, where
+from .elementary import logaddexp
+from .lattice import path_sums
+from .logic import equal, less, logical_and, logical_not, logical_or, not_equal, where
 from .lookup import gather_elements
 from .nn_loss import reduced
 from .reduction import amax, argmax
@@ -28,11 +29,6 @@ from .sort import masked_select
 from .structure import concat, expand_dims, stack
 
 _NONE = -1e30                                    # the logarithm of no chance: finite, so that no slope is NaN
-
-
-def _added(*logs):
-    most = maximum(maximum(logs[0], logs[1]), logs[2])
-    return most + log(exp(logs[0] - most) + exp(logs[1] - most) + exp(logs[2] - most))
 
 
 def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLike, target_lengths: TensorLike, blank: int = 0,
@@ -54,6 +50,7 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     if logs.ndim != 3 or labels.ndim != 2 or labels.shape[0] != logs.shape[1]:
         raise ShapeError("ctc_loss: log_probs [T, N, C] and targets [N, S] are wanted",
                          note=f"log_probs: {list(logs.shape)}, targets: {list(labels.shape)}")
+    own, logs = dtype_of(logs), cast_to(logs, dt.float64 if dtype_of(logs) is dt.float64 else dt.float32)
     times, batch, count = logs.shape[0], logs.shape[1], 2 * labels.shape[1] + 1
     ends, lengths = (cast_to(as_operand(x if not isinstance(x, tuple) else list(x)), dt.int64)
                      for x in (input_lengths, target_lengths))
@@ -62,30 +59,22 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     states = reshape(concat((blanks, expand_dims(cast_to(labels, dt.int64), 2)), 2), shape=(batch, -1))
     states = concat((states, full((batch, 1), blank, dtype=dt.int64)), 1)
     before = concat((full((batch, 2), blank, dtype=dt.int64), states[:, :count - 2]), 1)
-    jump = logical_and(not_equal(states, blank), not_equal(states, before))
-    position = arange(count)
-    inside = less(position, 2 * lengths + 1)
-    nothing = full((batch, 2), _NONE, dtype=dtype_of(logs))
-
-    def scores(t):
-        return gather_elements(logs[t], 1, states)
-    alpha = where(logical_and(inside, less(position, 2)), scores(0), _NONE)
-    rows = [alpha]
-    for t in range(1, times):
-        wide = concat((nothing, alpha), 1)
-        new = scores(t) + _added(alpha, wide[:, 1:count + 1], where(jump, wide[:, :count], _NONE))
-        going = reshape(less(t, ends), shape=(batch, 1))
-        alpha = where(going, where(inside, maximum(new, _NONE), _NONE), alpha)
-        rows.append(alpha)
+    barrier = where(logical_and(not_equal(states, blank), not_equal(states, before)), 0.0, _NONE)
+    position, time = arange(count), reshape(arange(times), shape=(times, 1, 1))
+    inside = logical_and(less(position, 2 * lengths + 1), logical_or(time > 0, less(position, 2)))
+    scores = gather_elements(logs, 2, broadcast_to(states, shape=(times, batch, count)))
+    sums = path_sums(where(inside, scores, _NONE), cast_to(barrier, logs.dtype), nothing=_NONE)
+    rows = minimum(time, maximum(reshape(ends, shape=(1, batch, 1)) - 1, 0))         # behind its end a sequence rests
+    table = gather_elements(sums, 0, broadcast_to(rows, shape=(times, batch, count)))
+    alpha = table[-1]
     last = gather_elements(alpha, 1, 2 * lengths)
     other = where(lengths > 0, gather_elements(alpha, 1, maximum(2 * lengths - 1, 0)), _NONE)
-    loss = -reshape(_added(last, other, nothing[:, :1]), shape=(batch,))
-    lost = loss > -_NONE / 2
-    loss = where(lost, 0.0 if zero_infinity else float("inf"), loss)
+    loss = -reshape(logaddexp(last, other), shape=(batch,))
+    loss = where(loss > -_NONE / 2, 0.0 if zero_infinity else float("inf"), loss)
     if reduction == "mean":
-        loss = loss / cast_to(maximum(lengths[:, 0], 1), dtype_of(logs))
-    table = stack(rows, 1)
-    return reduced("ctc_loss", loss, reduction), where(table < _NONE / 2, float("-inf"), table)
+        loss = loss / cast_to(maximum(lengths[:, 0], 1), logs.dtype)
+    table = where(table < _NONE / 2, float("-inf"), table).swapaxes(0, 1)
+    return cast_to(reduced("ctc_loss", loss, reduction), own), cast_to(table, own)
 
 
 def ctc_greedy_decoder(inputs: Sequence[TensorLike], sequence_length: TensorLike, merge_repeated: bool = True) -> Any:

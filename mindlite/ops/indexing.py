@@ -22,7 +22,7 @@ from ..mindir.primitive import bprop_rule, eval_rule, infer_rule, jvp_rule, kern
 from ..mindir.scalar import as_expr, maximum as max_scalar, minimum as min_scalar, where as where_scalar
 from .axes import axes_of, normal_axis
 from .basic import batched, broadcast_to, cast, move_batch_axis, reshape
-from .define import as_operand, cast_to, elementwise
+from .define import as_operand, cast_to, conjugate, elementwise
 from .logic import equal, logical_and, where
 from .sbp import letters, sbp_rule
 from .slicing import pad_slice, slice_, zeros_like_shape
@@ -493,6 +493,72 @@ def _scatter_extremum(prim, fold):
     sbp_rule(prim, lambda x, indices, updates, *, include_self: _scatter_nd_spec(x, indices, updates))
 
 
+@primitive(traits={"library"}, prepare=_widened_second)
+def scatter_nd_mul(x, indices, updates):
+    """x multiplied by updates[i.., b..] at [indices[i.., 0], .., b..]; where an index comes several times, by all.
+
+    The gradient of an update is the product of the others, a quotient where none of them is 0.
+    """
+
+
+@primitive(traits={"library"}, prepare=_widened_second)
+def scatter_nd_div(x, indices, updates):
+    """x, of floats, divided by updates[i.., b..] at [indices[i.., 0], .., b..], by one after the other."""
+
+
+infer_rule(scatter_nd_mul)(_scatter_nd_infer)
+
+
+@infer_rule(scatter_nd_div)
+def scatter_nd_div_infer(x, indices, updates):
+    if x.dtype.kind not in "fc":
+        raise DTypeError(f"scatter_nd_div: floats are wanted, not {x.dtype.name}", note=f"x: {x}")
+    return _scatter_nd_infer(x, indices, updates)
+
+
+def _scatter_factors(prim, fold, slope):
+    """Rules of a product with updates, or a quotient by them. slope(x, indices, updates, out): d out / d update, for each"""
+    @eval_rule(prim)
+    def evaluate(x, indices, updates):
+        out = np.array(x)
+        with np.errstate(all="ignore"):
+            if not indices.shape[-1]:
+                return np.array(functools.reduce(fold, updates.reshape(math.prod(indices.shape[:-1]), *x.shape), out))
+            fold.at(out, _columns(prim.name, x, indices), updates)
+        return out
+
+    @bprop_rule(prim)
+    def bprop(x, indices, updates, out, dout):
+        if not x.dtype.is_differentiable:
+            return None, None, None
+        return (prim(dout, indices, conjugate(updates)), None,
+                gather_nd(dout, indices) * conjugate(slope(x, indices, updates, out)))
+
+    @jvp_rule(prim)
+    def jvp(primals, tangents, out):
+        x, indices, updates = primals
+        dx = zeros_like_shape(x) if tangents[0] is None else prim(tangents[0], indices, updates)
+        return dx if tangents[2] is None else scatter_nd_add(dx, indices, slope(x, indices, updates, out) * tangents[2])
+
+    @vmap_rule(prim)
+    def vmap(args, dims, size):
+        x, indices, updates = (batched(a, d, size) for a, d in zip(args, dims))
+        return prim(x, _batch_column(indices, size), updates), 0
+
+    sbp_rule(prim, _scatter_nd_spec, linear=[{0}])
+
+
+def _product_with_the_others(x, indices, updates, out):
+    """x times the other updates of the same place: the product of all that are not 0, divided by this one unless it is 0; and
+    0 where another one is 0."""
+    zero = equal(updates, 0)
+    factors = where(zero, cast_to(as_operand(1), x.dtype), updates)
+    whole = gather_nd(scatter_nd_mul(x, indices, factors), indices)
+    zeros = cast_to(zero, dt.int32)
+    count = scatter_nd_add(cast_to(zeros_like_shape(x), dt.int32), indices, zeros)
+    return where(equal(gather_nd(count, indices), zeros), whole / factors, cast_to(as_operand(0), x.dtype))
+
+
 def _gather_nd_spec(input_x, indices):
     depth, lead = indices.shape[-1], letters(indices.ndim - 1)
     rest = letters(input_x.ndim - depth, indices.ndim - 1)
@@ -510,6 +576,8 @@ sbp_rule(scatter_nd_add, _scatter_nd_spec, linear=[{0, 2}])
 sbp_rule(scatter_nd_update, _scatter_nd_spec, linear=[{0, 2}])
 _scatter_extremum(scatter_nd_max, np.maximum)
 _scatter_extremum(scatter_nd_min, np.minimum)
+_scatter_factors(scatter_nd_mul, np.multiply, _product_with_the_others)
+_scatter_factors(scatter_nd_div, np.true_divide, lambda x, indices, updates, out: -gather_nd(out, indices) / updates)
 
 
 # ---------------------------------------------------------------- gather_elements: element by element

@@ -37,6 +37,7 @@ FAMILIES = {
     "historical": ("", "batch_dot clip_by_global_norm col2im deepcopy dyn_shape eps frombuffer inplace_index_add intopk "
                        "is_tensor lrn mirror_pad repeat_elements scalar_cast scalar_to_tensor tuple_to_array view_as"),
     "interpolation": ("", "interpolate"),
+    "lattice": ("path_sums lattice_recurrence", ""),
     "margin_losses": ("", "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss "
                           "triplet_margin_with_distance_loss"),
     "regions": ("first_apart", "nms_with_mask ps_roi_pooling roi_align"),

@@ -1,17 +1,20 @@
 """x with updates combined into the elements at indices[.., k]: added, multiplied, the larger, written.
 
-Equal indices all count: sums and extrema are operators, products and quotients take one update after the other.
+Equal indices all count.
 """
 from __future__ import annotations
 
+import math
+
+from ..common import dtype as dt
 from ..common.errors import ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.primitive import planned
 from .arithmetic import neg
 from .axes import axes_of
-from .basic import reshape
-from .define import as_operand, as_update, cast_to, dtype_of
-from .indexing import gather_nd, scatter_nd_add, scatter_nd_max, scatter_nd_min, scatter_nd_update
+from .basic import cast, reshape
+from .define import as_operand, as_update, dtype_of
+from .indexing import scatter_nd_add, scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_update
 
 
 def _operands(x, indices, updates):
@@ -24,7 +27,8 @@ def _operands(x, indices, updates):
         raise ShapeError("scatter: the updates do not fit the indices",
                          note=f"x: {list(x.shape)}, indices: {list(indices.shape)}, updates: {list(updates.shape)}",
                          hint=f"updates of shape {list(wanted)}")
-    return x, reshape(indices, shape=(-1, depth)), reshape(updates, shape=(-1,) + tuple(x.shape[depth:]))
+    count = math.prod(indices.shape[:-1])                    # -1 would not do where a row has no elements
+    return x, reshape(indices, shape=(count, depth)), reshape(updates, shape=(count, *x.shape[depth:]))
 
 
 def tensor_scatter_add(input_x, indices, updates):
@@ -51,14 +55,7 @@ def tensor_scatter_update(input_x, indices, updates):
     return scatter_nd_update(*_operands(input_x, indices, updates))
 
 
-def _one_by_one(x, indices, updates, combine):
-    x, indices, updates = _operands(x, indices, updates)
-    for i in range(indices.shape[0]):
-        position = indices[i:i + 1]
-        x = scatter_nd_update(x, position, combine(gather_nd(x, position), updates[i:i + 1]))
-    return x
-
-
+@planned
 def tensor_scatter_mul(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x multiplied by the updates at the positions of `indices`; where a position occurs twice, by both.
 
@@ -67,9 +64,10 @@ def tensor_scatter_mul(input_x: TensorLike, indices: TensorLike, updates: Tensor
     updates : Tensor [.., *slice], converted to the dtype of input_x
     raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for indices that are no integers
     """
-    return _one_by_one(input_x, indices, updates, lambda old, new: old * new)
+    return scatter_nd_mul(*_operands(input_x, indices, updates))
 
 
+@planned
 def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: TensorLike) -> Tensor:
     """input_x divided by the updates at the positions of `indices`; where a position occurs twice, by both.
 
@@ -78,7 +76,12 @@ def tensor_scatter_div(input_x: TensorLike, indices: TensorLike, updates: Tensor
     updates : Tensor [.., *slice], converted to the dtype of input_x
     raises  : IndexRangeError for an index outside, ShapeError for other updates, DTypeError for indices that are no integers
     """
-    return _one_by_one(input_x, indices, updates, lambda old, new: cast_to(old / new, dtype_of(old)))
+    input_x, indices, updates = _operands(input_x, indices, updates)
+    dtype = dtype_of(input_x)
+    if dtype.kind in "fc":
+        return scatter_nd_div(input_x, indices, updates)
+    divided = scatter_nd_div(cast(input_x, dtype=dt.float64), indices, cast(updates, dtype=dt.float64))
+    return cast(divided, dtype=dtype)
 
 
 @planned

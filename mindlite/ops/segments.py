@@ -2,22 +2,25 @@
 
     unsorted_segment_sum(x, ids, n)[k] = the sum of the x[i] with ids[i] = k            ids may have several axes
 
-Sums and extrema are scattered; products go over rows and segments at once, with 1 where a row is of another segment.
+They are scattered into a table of zeros, ones, or the dtype's ends.
 """
 from __future__ import annotations
 
+import math
+
+from ..common import dtype as dt
 from ..common.errors import DTypeError, Refusal, ShapeError
 from ..common.tensor import Tensor, TensorLike
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import planned
 from .arithmetic import maximum
-from .basic import reshape
-from .creation import arange, full, ones
+from .basic import cast, reshape
+from .creation import full, ones
 from .axes import as_size
 from .define import as_operand, check_tensors, documented, dtype_of
-from .indexing import bounded_indices, gather_axis, scatter_nd_add, scatter_nd_max, scatter_nd_min
-from .logic import equal, greater_equal, less, logical_and, where
-from .reduction import amax, prod
+from .indexing import bounded_indices, gather_axis, scatter_nd_add, scatter_nd_max, scatter_nd_min, scatter_nd_mul
+from .logic import greater_equal, less, logical_and, where
+from .reduction import amax
 
 
 def _rows(name, x, ids, num_segments):
@@ -28,7 +31,7 @@ def _rows(name, x, ids, num_segments):
         raise ShapeError(f"{name}: segment_ids has the first axes of x", note=f"{list(ids.shape)}, {list(x.shape)}")
     ids = bounded_indices(ids, what=f"{name}: segment id", low=None, high=num_segments)
     rest = tuple(x.shape[ids.ndim:])
-    return reshape(x, shape=(-1, *rest)), reshape(ids, shape=(-1,)), rest
+    return reshape(x, shape=(math.prod(ids.shape), *rest)), reshape(ids, shape=(-1,)), rest
 
 
 def _scattered(name, scatter, input, segment_ids, num_segments, begin, **attrs):
@@ -107,11 +110,9 @@ def unsorted_segment_prod(x: TensorLike, segment_ids: TensorLike, num_segments: 
     raises       : IndexRangeError for a number that is num_segments or more, ShapeError where segment_ids has not the first axes
                    of x, DTypeError for another dtype, ArgumentError where num_segments is no int
     """
-    num_segments = as_size("unsorted_segment_prod", num_segments)
-    rows, ids, rest = _rows("unsorted_segment_prod", x, segment_ids, num_segments)
-    of = equal(reshape(ids, shape=(-1, 1)), arange(num_segments))
-    of = reshape(of, shape=tuple(of.shape) + (1,) * len(rest))
-    return prod(where(of, reshape(rows, shape=(rows.shape[0], 1, *rest)), 1), 0)
+    x = as_operand(x)
+    rows = cast(x, dtype=dt.int64) if dtype_of(x).kind in "iub" else x
+    return _scattered("unsorted_segment_prod", scatter_nd_mul, rows, segment_ids, num_segments, lambda dtype: 1)
 
 
 def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:

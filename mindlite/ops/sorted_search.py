@@ -17,7 +17,7 @@ from .basic import cast, reduce_sum, reshape
 from .creation import arange, ones, zeros
 from .define import as_operand, cast_to, dtype_of, promote_operands
 from .indexing import gather_axis, scatter_elements_add
-from .logic import equal, greater, greater_equal, logical_and, logical_not, not_equal, where
+from .logic import equal, greater, greater_equal, logical_and, logical_not, logical_or, not_equal, where
 from .lookup import gather_elements
 from .sbp import letters, sbp_rule
 from .scan import cumsum
@@ -69,7 +69,18 @@ def _infer_sorted_positions(rows, values, *, inclusive):
 @expand_rule(sorted_positions)
 def _expand_sorted_positions(rows, values, *, inclusive):
     few = isinstance(rows.shape[-1], int) and rows.shape[-1] <= FEW
-    return (_counted if few else _bisected)(stop_gradient(rows), stop_gradient(values), greater if inclusive else greater_equal)
+    return (_counted if few else _bisected)(stop_gradient(rows), stop_gradient(values), _beyond(rows.dtype, inclusive))
+
+
+def _beyond(dtype, inclusive):
+    """(element, value) -> is the element behind where the value would be put? A NaN is greater than all numbers and equal to
+    NaN, as in NumPy."""
+    if dtype.kind != "f":
+        return greater if inclusive else greater_equal
+    if inclusive:
+        return lambda element, value: logical_or(greater(element, value), logical_and(not_equal(element, element),
+                                                                                     equal(value, value)))
+    return lambda element, value: logical_or(greater_equal(element, value), not_equal(element, element))
 
 
 @eval_rule(sorted_positions)

@@ -30,8 +30,8 @@ from ..mindir.builder import results_of
 from ..mindir.control import make_tuple
 from ..mindir.graph import FuncGraph
 from ..mindir.primitive import Primitive, eval_rule, kernel_rule
-from ..ops.indexing import (gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add, scatter_nd_max,
-                            scatter_nd_min, scatter_nd_update)
+from ..ops.indexing import (gather_elements_axis, index_add_axis, scatter_elements_add, scatter_nd_add, scatter_nd_div,
+                            scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_update)
 from ..ops.basic import transpose
 from ..ops.decomposition import linear_solve, triangular_system
 from ..ops.linalg import batch_matmul
@@ -42,7 +42,8 @@ from .beside import Making
 # {operator: (arrays, attributes) -> [(indices, the size of the axis that they stand for)]}: kernels do not look at indices
 _INDICES: dict[Primitive, Any] = {prim: lambda args, attrs: [(args[1], args[0].shape[attrs["axis"]])]
             for prim in (index_add_axis, scatter_elements_add, gather_elements_axis)}
-_INDICES.update(dict.fromkeys((scatter_nd_add, scatter_nd_update, scatter_nd_max, scatter_nd_min), lambda args, attrs: [
+_INDICES.update(dict.fromkeys((scatter_nd_add, scatter_nd_update, scatter_nd_max, scatter_nd_min, scatter_nd_mul,
+                               scatter_nd_div), lambda args, attrs: [
     (args[1][..., d], args[0].shape[d]) for d in range(args[1].shape[-1])]))
 # NumPy's small matrix products are BLAS itself; of few elements NumPy is done before a kernel is compiled
 _LINES = frozenset({median_along.name, sort_along.name, topk_along.name, *SCANS, *RUNNING, *TRANSFORMS,
@@ -66,10 +67,10 @@ def is_at_once(fn):
     return isinstance(fn, Primitive) and fn.name in AT_ONCE
 
 
-def depends_on_sizes(prim):
+def depends_on_sizes(prim, halves=False):
     """True for an operator that is computed in another way where there is more to compute (see `compute_of`)."""
     return is_at_once(prim) or prim in (batch_matmul, transpose, index_of_max, index_of_min) or prim.name in _LINES or (
-        prim.name in _MATRICES or enough_of(prim) is not None)
+        prim.name in _MATRICES or enough_of(prim, halves) is not None)
 
 
 def is_soon_done(operation):
@@ -107,16 +108,24 @@ def _is_large(operation):
         return operation.outs[0].size >= current().eager_lines and operation.attrs["perm"][-1] != operation.outs[0].ndim - 1
     if prim in (index_of_max, index_of_min):                   # along the last axis NumPy has vectors as well
         return operation.abstracts[0].size >= current().eager_lines and operation.attrs["axis"] != operation.abstracts[0].ndim - 1
+    abstracts = (*operation.abstracts, *operation.outs)
     enough = current().eager_lines if prim.name in _LINES else (
-        current().eager_matrices if prim.name in _MATRICES else enough_of(prim))
+        current().eager_matrices if prim.name in _MATRICES else enough_of(prim, any(map(is_half, abstracts))))
     if enough is None:
         return False
-    abstracts = (*operation.abstracts, *operation.outs)
     return all(isinstance(a, AbstractTensor) for a in abstracts) and max(a.size for a in abstracts) >= enough
 
 
-def enough_of(prim):
-    """From how many elements on a generated kernel computes an operator; None for never."""
+def is_half(abstract):
+    """True for a Tensor of float16 or bfloat16."""
+    return isinstance(abstract, AbstractTensor) and abstract.dtype.is_float and abstract.dtype.itemsize == 2
+
+
+def enough_of(prim, halves=False):
+    """From how many elements on a generated kernel computes an operator, of halves if they take part; None for never."""
+    if halves and "checks" not in prim.traits and ("composite" in prim.traits or prim in kernel_rule and (
+            "elementwise" in prim.traits or "reduction" in prim.traits)):
+        return current().eager_halves
     if "composite" in prim.traits:
         return current().eager_composites
     if "elementwise" in prim.traits and prim in kernel_rule and "checks" not in prim.traits:    # a kernel cannot raise

@@ -25,7 +25,7 @@ from ..compile.executable import Arenas
 from ..mindir.primitive import PRIMITIVES, Planned, Primitive, eval_rule
 from ..ops import methods as tensor_methods
 from ..ops.define import promote_operands, to_float
-from .kernels import enough_of
+from .kernels import enough_of, is_half
 from .tape import Entry, Tape
 
 _NEW_FROM_DESCR = 94                             # PyArray_NewFromDescr in NumPy's table
@@ -185,7 +185,7 @@ def offer(operation):
         if rows < _ROWS:
             row = start + _HEAD + rows * _ROW
             table[row:row + _ROW] = (id(dtype), id(made), *loop, _FORMS.get(dtype.name, 0), dtype.itemsize,
-                                     made.itemsize, enough_of(prim) or _NEVER,
+                                     made.itemsize, enough_of(prim, is_half(operation.abstracts[0])) or _NEVER,
                                      operation.differentiable and dtype.kind != "b")
             table[start + 4] = rows + 1
 

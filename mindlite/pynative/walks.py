@@ -22,7 +22,7 @@ from ..mindir.graph import FuncGraph, ValueNode
 from ..mindir.inline import symbols_of_graph
 from ..mindir.primitive import eval_rule
 from .beside import Making, pays
-from .kernels import Compiled, compute_of, depends_on_sizes
+from .kernels import Compiled, compute_of, depends_on_sizes, is_half
 
 MAX_CODES = 1 << 12                              # texts of walks whose code is kept
 SEVERAL = 6                                      # nodes of a graph: NumPy does fewer before a call of a Flow has begun
@@ -123,7 +123,7 @@ class OpenWalk(Code):
         small = eval_rule[node.fn]
         operation = NodeOperation(node.fn, tuple([a.abstract for a in node.args]), node.attrs, node.abstract)
         name = self._constant(ufunc_of(operation, small) or small)
-        if depends_on_sizes(node.fn):
+        if depends_on_sizes(node.fn, any(map(is_half, (*operation.abstracts, *operation.outs)))):
             self.choices.append((name, node))
         return name
 

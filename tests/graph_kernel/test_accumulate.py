@@ -4,6 +4,7 @@ import pytest
 
 import mindlite as ms
 from mindlite import Tensor, ops
+from mindlite.compile.flow import Copy, walk
 from mindlite.debug import ir
 
 rng = np.random.default_rng(0)
@@ -171,3 +172,66 @@ def test_products_of_turns_that_are_not_known_stay_in_the_loop():
         return h
     compiled = same(until, tensor(40, 3, 4), tensor(4, 4))
     assert "f32[120, 4]" not in ir(compiled, "optimise", source=False)
+
+
+READINGS = {"rows": lambda x, i, j: x[i].sum() + (x[j] * 2).sum() + (x * x).sum(),
+            "elements": lambda x, i, j: ops.gather_elements(x, 0, i[:, None] + 0 * x[:4].astype(ms.int64)).sum() + (
+                ops.gather_elements(x, 0, j[:, None] + 0 * x[:4].astype(ms.int64)) ** 2).sum(),
+            "by positions": lambda x, i, j: (ops.gather_nd(x, i[:, None]) * ops.gather_nd(x, j[:, None])).sum(),
+            "the same twice": lambda x, i, j: (x[i] * x[i]).sum() + x[j].sum()}
+
+
+@pytest.mark.parametrize("rows", [1, 5, 300])
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_gradient_of_a_table_that_is_read_twice_is_one_table(reading, rows):
+    function = ms.grad(READINGS[reading])
+    compiled, x = ms.jit(function, fullgraph=True), tensor(rows, 3)
+    i, j = (Tensor(np.arange(k, k + 4) * 7 % rows) for k in (0, 5))
+    close(compiled(x, i, j), function(x, i, j))
+    lines = ir(compiled, "fuse", source=False).split("}")[0].split("\n")
+    result = lines[-2].split()[-1]
+    assert lines[-2].split() == ["return", result] and copies(compiled) == 0
+    made = next(line for line in lines if line.strip().startswith(f"{result} ="))
+    assert "index_add_axis(" in made or "scatter_" in made           # and no sum of two tables
+
+
+def copies(compiled):
+    """How many copies of memory the last compiled function makes."""
+    return sum(isinstance(step, Copy) for step in walk(compiled.variants[-1].compiled.lowered.program.entry.body))
+
+
+PUT = {"rows added": lambda x, i, u: ops.index_add(x, i, u, 0),
+       "rows written": lambda x, i, u: ops.tensor_scatter_update(x, i[:, None], u),
+       "the largest": lambda x, i, u: ops.tensor_scatter_max(x, i[:, None], u),
+       "products": lambda x, i, u: ops.tensor_scatter_mul(x, i[:, None], u)}
+
+
+@pytest.mark.parametrize("put", PUT)
+def test_what_is_put_into_a_table_that_nothing_else_reads_is_put_where_it_lies(put):
+    x, i, u = tensor(7, 3), Tensor(np.array([5, 0, 5])).astype(ms.int32), tensor(3, 3)
+    before = x.asnumpy().copy()
+    for function, expected in ((lambda x, i, u: PUT[put](x * 2, i, u), 0), (lambda x, i, u: PUT[put](x, i, u), 1),
+                               (lambda x, i, u: PUT[put](x * 2, i, u) * ops.tanh(x * 2).sum(), 0),
+                               (lambda x, i, u: ops.stack((PUT[put](ops.cumsum(x, 0), i, u), ops.cumsum(x, 0))), 1),
+                               (lambda x, i, u: (lambda y: (PUT[put](y, i, u), y))(x * 2), 1),
+                               (lambda x, i, u: (lambda y: PUT[put](ops.reshape(y, (7, 3)), i, u) + ops.reshape(y, (7, 3)))(
+                                   ops.cumsum(x.reshape(-1), 0)), 1)):
+        compiled = ms.jit(function, fullgraph=True)
+        found, wanted = compiled(x, i, u), function(x, i, u)
+        for a, b in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, wanted))):
+            close(a, b)
+        assert copies(compiled) == expected
+        np.testing.assert_array_equal(x.asnumpy(), before)
+
+
+def test_a_table_that_a_loop_reads_again_is_not_written_over():
+    def passes(x, i, u, n):
+        y, k = x * 2, 0
+        total = y * 0
+        while k < n:
+            total, k = total + ops.index_add(y, i, u, 0), k + 1
+        return total
+    x, i, u = tensor(7, 3), Tensor(np.array([5, 0, 5])), tensor(3, 3)
+    compiled = ms.jit(passes, fullgraph=True)
+    for n in (3, 0):
+        close(compiled(x, i, u, n), passes(x, i, u, n))

@@ -40,7 +40,7 @@ NO_DERIVATIVE = {"assign": "it writes", "stop_gradient": "it hides",
 OF_ANOTHER_FORM = {"singular_decomposition": "of what does not depend on phases: test_complex_matrices",
                    "symmetric_eigenpairs": "of what does not depend on phases: test_complex_matrices"}
 KNOWN_SIZES = {"gather_nd": [(1, 1), (1, 2)], "scatter_nd_add": [(1, 1)], "scatter_nd_update": [(1, 1)],   # depth
-               "scatter_nd_max": [(1, 1)], "scatter_nd_min": [(1, 1)],
+               **dict.fromkeys(("scatter_nd_max", "scatter_nd_min", "scatter_nd_mul", "scatter_nd_div"), [(1, 1)]),
                "random_advance": [(0, 0)], "random_integers": [(0, 0)], "random_uniform": [(0, 0)],
                "gamma_numbers": [(0, 0), (1, 0)]}   # seed, offset
 

@@ -121,6 +121,7 @@ NO_PLACES = {
     "bounded_indices": "the check itself", "gather_axis": "gather", "index_add_axis": "index_add",
     "scatter_nd_add": "tensor_scatter_add", "scatter_nd_update": "tensor_scatter_update",
     "scatter_nd_max": "tensor_scatter_max", "scatter_nd_min": "tensor_scatter_min",
+    "scatter_nd_mul": "tensor_scatter_mul", "scatter_nd_div": "tensor_scatter_div",
     "scatter_elements_add": "tensor_scatter_elements that adds", "dynamic_slice": "getitem by one",
     "dynamic_update": "getitem by one", "write_slice": "setitem", "__getitem__": "getitem",
     "scatter_add": "tensor_scatter_add", "scatter_sub": "tensor_scatter_sub", "scatter_mul": "tensor_scatter_mul",

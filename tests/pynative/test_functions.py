@@ -43,7 +43,7 @@ CALLS = {
     "{}(b, 4)": "adaptive_max_pool1d", "{}(b, b)": "batch_dot", "{}(picture)": "lrn",
     "{}(picture, x[:, 0], y[:, 0])": "batch_norm_train instance_norm",
     "{}(x, i, 4)": "unsorted_segment_sum unsorted_segment_max unsorted_segment_min unsorted_segment_prod",
-    "{}(x, i[:, None], y)": "tensor_scatter_sub tensor_scatter_max tensor_scatter_min",
+    "{}(x, i[:, None], y)": "tensor_scatter_sub tensor_scatter_max tensor_scatter_min tensor_scatter_mul tensor_scatter_div",
     "{}(picture, kernel)": "conv2d",
     "{}(picture, 2, 2)": "avg_pool2d max_pool2d", "{}(s)": "cholesky det slogdet logdet cholesky_inverse",
     "{}(s, x.T)": "solve matrix_solve",

@@ -11,10 +11,10 @@ from ...common.lazy import LazyModule
 from ..target import current
 
 __all__ = ["conv2d_plan", "explain", "library_kernel"]
-(blas, convolution, convolution_ways, fourier, lapack, onednn, panels, pixels, pooling, scan, scatter, selected, selection,
- sorting) = (LazyModule(f"{__name__}.{name}") for name in (
-     "blas", "convolution", "convolution_ways", "fourier", "lapack", "onednn", "panels", "pixels", "pooling", "scan", "scatter",
-     "selected", "selection", "sorting"))
+(blas, convolution, convolution_ways, fourier, lapack, lattice, onednn, panels, pixels, pooling, scan, scatter, search,
+ selected, selection, sorting) = (LazyModule(f"{__name__}.{name}") for name in (
+     "blas", "convolution", "convolution_ways", "fourier", "lapack", "lattice", "onednn", "panels", "pixels", "pooling", "scan",
+     "scatter", "search", "selected", "selection", "sorting"))
 MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_kernel"),
           "conv2d_part": (convolution_ways, "conv2d_part"), "panel_matmul": (panels, "panel_matmul_kernel"),
           "pool2d": (pooling, "pool2d_kernel"), "index_add": (scatter, "index_add_kernel"),
@@ -22,7 +22,9 @@ MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_ker
           "topk": (selection, "topk_kernel"),
           "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel"),
           "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel"),
-          "pixels": (pixels, "pixels_kernel"), "fourier": (fourier, "fourier_kernel")}
+          "pixels": (pixels, "pixels_kernel"), "fourier": (fourier, "fourier_kernel"),
+          "lattice": (lattice, "lattice_kernel"),
+          "search": (search, "search_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish="", target=None):
@@ -36,9 +38,9 @@ def library_kernel(name, target=None, **facts):
     facts  : those of blas.matmul_kernel, convolution.conv2d_kernel, convolution_ways.conv2d_part,
              panels.panel_matmul_kernel, pixels.pixels_kernel, pooling.pool2d_kernel, scatter.index_add_kernel,
              scatter.elements_add_kernel, scatter.scatter_kernel,
-             fourier.fourier_kernel, lapack.lapack_kernel, scan.scan_kernel, scan.running_kernel,
-             selected.selected_kernel, selection.topk_kernel, sorting.sort_kernel and sorting.median_kernel; they document
-             the args. conv2d_plan says which parts a convolution has
+             fourier.fourier_kernel, lapack.lapack_kernel, lattice.lattice_kernel, scan.scan_kernel, scan.running_kernel,
+             search.search_kernel, selected.selected_kernel, selection.topk_kernel, sorting.sort_kernel and
+             sorting.median_kernel; they document the args. conv2d_plan says which parts a convolution has
     target : the Target that it is written for, by default the current one
     events : "library_kernel" (name, facts, kernel, why), or "library_kernel_missing" (name, facts, why)
     raises : KeyError for an unknown name
@@ -139,6 +141,14 @@ def _running(dtype):
     return "four lines side by side, or vectors of columns" if scan.has_scan(dtype) else f"no running sums of {dtype.name} here"
 
 
+def _searched(dtype):
+    return "rows of open sizes by halving" if search.has_search(dtype) else f"no order of {dtype.name} here"
+
+
+def _lattice(dtype):
+    return "a step after the other, vectors of states" if lattice.has_lattice(dtype) else f"no lattices of {dtype.name}"
+
+
 def _extrema(dtype):
     return "a line after the other, or vectors of columns" if scan.has_running(dtype) else f"no running extrema of {dtype.name}"
 
@@ -146,4 +156,5 @@ def _extrema(dtype):
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
            "elements_add": _sums, "scatter": _sums, "topk": _best, "scan": _running, "running": _extrema,
            "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored, "pixels": _pixels,
-           "fourier": _transformed}
+           "fourier": _transformed, "lattice": _lattice,
+           "search": _searched}

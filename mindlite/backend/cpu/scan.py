@@ -2,15 +2,17 @@
 
     sum        out[p] = out[p - 1] + x[p]          product   out[p] = out[p - 1] * x[p]
     recurrence out[p] = d[p] + a[p] * out[p - 1]   p counts from the end where `reverse` is set
+    logsumexp  out[p] = log(e^out[p - 1] + e^x[p]), as the larger one and log1p(e^-difference)
 
 One addition waits for the one before it. So four lines of a contiguous axis go side by side, and along another axis the
 loop over its columns is inside, where neighbours make a vector.
 """
 from ...common.dtype import dtype as to_dtype, int64
+from ..printers import math_functions, values
 from ..target import current
-from .native import I64, compute_type, kernel_of, kernel_writer
+from .native import I64, Value, compute_type, kernel_of, kernel_writer
 
-KINDS = ("sum", "product", "recurrence")
+KINDS = ("sum", "product", "recurrence", "logsumexp")
 EXTREMA = ("max", "min")
 DTYPES = ("float32", "float64", "int32", "int64")
 
@@ -22,7 +24,9 @@ def scan_kernel(dtype, kind, target=None):
            one operand, two (a, d) of a recurrence; exclusive: 1 moves the results on by one and begins with 0 or 1, else 0
     [begin, end) : lines, of which there are outer * inner
     """
-    return kernel_of(write_scan, to_dtype(dtype), kind, target=target or current()) if has_scan(dtype) else None
+    if not has_scan(dtype) or kind == "logsumexp" and not to_dtype(dtype).is_float:
+        return None
+    return kernel_of(write_scan, to_dtype(dtype), kind, target=target or current())
 
 
 def has_scan(dtype):
@@ -46,8 +50,15 @@ def write_scan(f, dtype, kind):
 
     first = position(f.number(I64, 0))
 
+    def logaddexp(a, b):
+        high, low = f.select(a > b, a, b), f.select(a > b, b, a)                     # a NaN is one of them
+        apart = values.Value(f.builder, f.select(a.equals(b), f.number(a.ir.type, 0), low - high).ir)     # infinities too
+        return high + Value(f, math_functions.apply("log1p", math_functions.apply("exp", apart)).ir)
+
     def further(last, at):
         x = operands[-1][at]
+        if kind == "logsumexp":
+            return logaddexp(last, x)
         return last + x if kind == "sum" else last * x if kind == "product" else x + operands[0][at] * last
 
     def side_by_side(line, count):

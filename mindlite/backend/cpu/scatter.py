@@ -1,5 +1,5 @@
 """Rows, or single elements, added to a table at indices that are known at run time: the gradients of an embedding, of
-gather_elements, sort and topk; rows written there, or the larger or smaller ones.
+gather_elements, sort and topk; rows written there, the larger or smaller ones, products and quotients.
 
     out[a, i[j, 0], i[j, 1], .., c] += updates[a, j, c]        index_add: an index may come several times
     out[a, i[a, j, c], c]           += updates[a, j, c]        elements_add
@@ -35,14 +35,15 @@ def _extremum(is_better):
     return lambda f, old, new: f.select(is_better(old, new) | old.differs(old), old, new)
 
 
-WAYS = {"add": lambda f, old, new: old + new, "update": lambda f, old, new: new,
+WAYS = {"add": lambda f, old, new: old + new, "update": lambda f, old, new: new, "mul": lambda f, old, new: old * new,
+        "div": lambda f, old, new: old / new,
         "max": _extremum(lambda old, new: old > new), "min": _extremum(lambda old, new: old < new)}
 
 
 def scatter_kernel(dtype, index, depth, how, target=None):
-    """As index_add_kernel, for one of WAYS; None also for the extrema of unsigned integers."""
+    """As index_add_kernel, for one of WAYS, "div" of floats only; None also for the extrema of unsigned integers."""
     if not has_gemm(to_dtype(dtype)) or to_dtype(index).name not in INDEX_DTYPES or (
-            to_dtype(dtype).kind == "u" and how != "update"):
+            to_dtype(dtype).kind == "u" and how in ("max", "min")):
         return None
     return kernel_of(write_scatter, to_dtype(dtype), to_dtype(index), depth, how, target=target or current())
 

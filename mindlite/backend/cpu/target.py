@@ -66,6 +66,7 @@ class CPU(Target):
     eager_matrices: int = 1 << 10     # factors of matrices: NumPy's LAPACK shares even small ones among threads of its own
     eager_composites: int = 1 << 16   # composites, for which NumPy makes an array for each operator
     eager_elementwise: int = 1 << 20  # one operator: one thread of NumPy is slower than memory
+    eager_halves: int = 1 << 11       # one operator of float16 or bfloat16: NumPy converts element by element, 2 to 10 ns each
     eager_windows: int = 1 << 22      # numbers in all windows of a convolution or pooling that NumPy has done in 10 ms
     eager_convolution: int = 1 << 27  # multiplications of such a convolution
     eager_product: int = 1 << 18      # multiplications of a product; beyond, our launcher's threads do better than NumPy's
