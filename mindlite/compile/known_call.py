@@ -3,7 +3,7 @@
     known = KnownCall(plan, [(TENSOR, Tensor, float32, (3,)), ..], sizes);    known.enter(x, y, out)  ->  0
 
 By it run compiled graphs of eager mode, the function that `quick.py` generates, and the machine code whose numbers
-`short_plan.py` writes. It compiles nothing.
+`short_plan.py` writes. It compiles nothing. A graph of open sizes has one OpenKnownCall, which is aimed at the sizes of each run.
 """
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ import numpy as np
 
 from ..backend import python_entry
 from ..common.device import Device
-from ..common.dim import evaluate
+from ..common.dim import Dim, Symbol, evaluate
+from ..common.recent import Recent
 from ..common.storage import DeviceArray, DeviceForm
 from . import flow as F
 from .call_plan import CallPlan
@@ -26,8 +27,10 @@ from .executable import Context, thread_arenas
 from .printers import runtime as R
 
 Argument = tuple[int, type, np.dtype, tuple[int, ...], Device | None]
+OpenArgument = tuple[int, type, np.dtype, tuple[int | Dim, ...], Device | None]
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 BRIEF_KERNELS, BRIEF_BYTES = 8, 1 << 15  # up to which a run without loops is so short that other threads need not run meanwhile
+MAX_SIZES = 256                          # tuples of sizes of which it is remembered what they make of an OpenKnownCall
 
 
 class KnownCall:
@@ -59,8 +62,7 @@ class KnownCall:
                 number = len(arguments) + len(self.made)
                 items.append(python_entry.item(python_entry.ARRAY, number, owner, more, shape, at, device))
                 self.made.append((index, shape, more))
-                self.makers.append(functools.partial(np.empty, shape, more) if device is None else
-                                   DeviceForm(device, shape, more).new)
+                self.makers.append(maker(more, shape, device))
             elif kind == "size":
                 shape = arguments[index][3] if index is not None else plan.held[more].shape
                 params[-1] = self.context.array[at] = shape[rest[0]]
@@ -91,13 +93,17 @@ class KnownCall:
 
     def is_brief(self, arguments: Iterable[tuple[np.dtype, tuple[int, ...]]]) -> bool:
         """True if a run takes less time than letting other threads run meanwhile. arguments: (dtype, shape) of each"""
+        made, held = [(dtype, shape) for _, shape, dtype in self.made], [(each.dtype, each.shape) for each in self.plan.held]
+        return self.peak + sum(dtype.itemsize * math.prod(shape) for dtype, shape in (*arguments, *held, *made)) <= BRIEF_BYTES \
+            and self.is_straight
+
+    @functools.cached_property
+    def is_straight(self) -> bool:
+        """True for a Flow of few kernels on the CPU, without loops."""
         if self.executable.linked.devices:
             return False
-        program, made = self.executable.linked.program, [(dtype, shape) for _, shape, dtype in self.made]
-        held = [(each.dtype, each.shape) for each in self.plan.held]
-        nbytes = self.peak + sum(dtype.itemsize * math.prod(shape) for dtype, shape in (*arguments, *held, *made))
-        every = list(F.walk(program.entry.body))
-        return nbytes <= BRIEF_BYTES and not any(isinstance(i, (F.While, F.CallFlow)) for i in every) and sum(
+        every = list(F.walk(self.executable.linked.program.entry.body))
+        return not any(isinstance(i, (F.While, F.CallFlow)) for i in every) and sum(
             isinstance(i, F.CallKernel) for i in every) <= BRIEF_KERNELS
 
     def is_on_host(self, number: int) -> bool:
@@ -145,6 +151,74 @@ class KnownCall:
         if self.executable.cleans_up:
             self.context.end()
         return list(map(made.__getitem__, self.order))       # no frame of Python
+
+
+class OpenKnownCall(KnownCall):
+    """A KnownCall for all sizes of a CallPlan: `aim` sets those of the runs that follow.
+
+    aimed : the sizes, values of plan.symbols; None while they are being set
+    opens : [(the array of sizes of an item, or where those of a device's stand in the entry, its shape with Dims)]
+    """
+
+    def __init__(self, plan: CallPlan, arguments: Sequence[OpenArgument], sizes: Sequence[int]) -> None:
+        """arguments: of Tensors or arrays as a KnownCall has them, with open shapes"""
+        env = dict(zip(plan.symbols, sizes))
+        super().__init__(plan, [(kind, owner, dtype, _of_sizes(shape, env), device)
+                                for kind, owner, dtype, shape, device in arguments], sizes)
+        self.arguments, self.ready = arguments, Recent()
+        self.aimed: tuple[int, ...] | None = None
+        shapes = [step[3] if step[0] == "out" else () if step[1] is None else arguments[step[1]][3]
+                  for step in plan.steps if step[0] != "size"]
+        read = {step[1] for step in plan.steps if step[0] == "tensor"}
+        shapes += [shape for n, (_, _, _, shape, _) in enumerate(arguments) if n not in read]
+        self.opens = [(kept[0] if isinstance(kept[0], np.ndarray) else python_entry.HEAD + n * python_entry.WIDTH + 5, shape)
+                      for n, (kept, shape) in enumerate(zip(self.entry.keep[0], shapes)) if not _is_known(shape)]
+        self.counts = [(Context.param_place(n), *step[1:]) for n, step in enumerate(plan.steps) if step[0] == "size"]
+
+    def aim(self, sizes: tuple[int, ...]) -> OpenKnownCall:
+        """From now on the sizes are these. A run that breaks in meanwhile may set others: its arrays fit no other ones."""
+        if sizes != self.aimed:
+            shapes, counts, makers, entry_sizes, brief = self.ready.get(sizes) or self.ready.put(
+                sizes, self.read(sizes), MAX_SIZES)
+            self.aimed, plan, words = None, self.entry.plan, self.context.array
+            for (place, _), shape in zip(self.opens, shapes):
+                if isinstance(place, int):
+                    plan[place] = id(shape)
+                else:
+                    place[:] = shape
+            for (place, *_), size in zip(self.counts, counts):
+                words[place] = size
+            self.makers, self.sizes, plan[4] = makers, entry_sizes, brief
+            self.point_into_arena()
+            self.aimed = sizes
+        return self
+
+    def read(self, sizes: tuple[int, ...]) -> tuple:
+        """What these sizes make of it: (shapes of `opens`, numbers of `counts`, makers, sizes of the Flow's entry, brief)."""
+        env, params = dict(zip(self.plan.symbols, sizes)), [0] * len(self.plan.steps)
+        given = [(dtype, _of_sizes(shape, env)) for _, _, dtype, shape, _ in self.arguments]
+        made = [(step[2], _of_sizes(step[3], env), step[4]) for step in self.plan.steps if step[0] == "out"]
+        counts = [given[n][1][axis] if n is not None else self.plan.held[k].shape[axis] for _, n, k, axis in self.counts]
+        for (place, *_), size in zip(self.counts, counts):
+            params[place - Context.param_place(0)] = size
+        entry_sizes = self.executable.entry_sizes(params)
+        self.peak = self.executable.plan.layout(entry_sizes).peak
+        self.made = [(number, shape, dtype) for (number, *_), (dtype, shape, _) in zip(self.made, made)]
+        return ([_of_sizes(shape, env) for _, shape in self.opens], counts, [maker(*each) for each in made], entry_sizes,
+                self.is_brief(given))
+
+
+def maker(dtype: np.dtype, shape: tuple[int, ...], device: Device | None) -> Callable[[], Any]:
+    """The function that gives a new array of the host, or a device's."""
+    return functools.partial(np.empty, shape, dtype) if device is None else DeviceForm(device, shape, dtype).new
+
+
+def _of_sizes(shape: Iterable[int | Dim], env: dict[Symbol, int]) -> tuple[int, ...]:
+    return tuple([size if type(size) is int else evaluate(size, env) for size in shape])
+
+
+def _is_known(shape: Iterable[int | Dim]) -> bool:
+    return all(type(size) is int for size in shape)
 
 
 class Replay:

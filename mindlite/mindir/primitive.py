@@ -177,11 +177,13 @@ class Planned:
     (pynative/functions.py), one kernel each where the function is no view; all else is the function's.
 
     plans : where machine code finds them, else None;     seen : {signature: what is known of it}
+    paths : {kind of a call: ways to what was traced for other sizes}, or None
     """
-    __slots__ = ("function", "plans", "seen")
+    __slots__ = ("function", "paths", "plans", "seen")
 
     def __init__(self, function: Function) -> None:
         self.function, self.plans = function, None
+        self.paths: dict[tuple, Any] | None = None
         self.seen: dict[tuple, Any] = {}
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:

@@ -36,7 +36,8 @@ from . import native, plans, sharded
 from .beside import Making, pays
 from .interpreter import interpreter, known_operation, wrap
 from .kernels import OFTEN_ENOUGH, Compiled, is_at_once
-from .operation import GraphOperation, Opening, derivative_for, derived, made_for
+from .open_paths import ABOVE_AXES, Visit, add_path, visited
+from .operation import BackwardOfSizes, GraphOperation, Opening, derivative_for, derivative_of, derived, made_for
 from .sizes import Guards, symbols_in
 from .plans import CALLS, FUNCTION, HOT, KERNEL, NEVER, OperatorKernel, OperatorPlan, Signature, Unplanned
 from .views import view_maker
@@ -44,7 +45,7 @@ from .walks import KernelOfSizes, OpenGraph, Walk, can_walk, shows_its_sizes
 
 TOP = native.FORMS["TOP_OF_FUNCTIONS"]
 MOST_SEEN = 1 << 14                              # signatures of a function that are remembered
-ABOVE_AXES = 9                                   # a number of an argument that is less may be that of an axis
+OFTEN_BY_PATH = 16                               # calls of one signature by an OpenPath: a plan of its own takes as long to make
 MOST_CONSTANTS = 1 << 12                         # elements of arrays that a graph holds
 OF_A_DERIVATIVE, OF_ITS_NODE = 2e-3, 2e-4        # seconds of writing the derivative of a function
 _lock = new_lock()
@@ -89,17 +90,27 @@ def call_and_learn(entry, *given, **named):
     if sharded.calls and sharded.is_among(given):
         made = sharded.call_again(entry, given, named)
         return sharded.call_function(entry, given, named) if made is None else interpreter.entered(*made)
+    visit, tensors = None, ()
+    if entry.paths and not config.repeatable and not are_elsewhere(given, named):
+        visit, tensors = visited(entry, given, named, path_to)
+    if visit is not None and visit.calls < OFTEN_BY_PATH:
+        out = computed(visit.operation, tensors)
+        if out is not None:
+            visit.calls += 1
+            return out
     signature = signature_of(given, named)
     if signature is None:
         return entry.function(*given, **named)
-    key = (signature.count, *signature.kept[:signature.named], signature.mask, *signature.words)
     with _lock:
+        key = signature.key()
         seen = entry.seen.get(key)
         if seen is None:
             if len(entry.seen) >= MOST_SEEN:
                 entry.seen.clear()
             seen = entry.seen[key] = Seen(signature)
-            if signature.tensors and not config.repeatable:
+            if visit is not None:
+                seen.operation, seen.calls = visit.operation, visit.calls
+            elif signature.tensors and not config.repeatable:
                 seen.operation = known_function(Call(entry.function, given, named, signature.tensors))
     start, operation = time.thread_time(), seen.operation
     out = None if operation is None or config.repeatable else computed(operation, signature.tensors)
@@ -107,6 +118,8 @@ def call_and_learn(entry, *given, **named):
         out = entry.function(*given, **named)
         if operation is not None and operation.open is not None and operation.open.confirmed is None:
             operation.open.confirmed, seen.operation = operation.gives(out), None        # its operators are on the tape
+            if operation.open.confirmed:
+                add_path(entry, operation.call)
     seconds = time.thread_time() - start
     with _lock:
         seen.calls += 1
@@ -122,9 +135,27 @@ def call_and_learn(entry, *given, **named):
     return out
 
 
+def path_to(entry, given, named, tensors, path, found):
+    """The Visit of a call that an OpenPath has found, of sizes that are new to it; None where Python is asked this time."""
+    signature = signature_of(given, named)
+    seen = None if signature is None else entry.seen.get(signature.key())
+    if seen is not None and (seen.operation is None or seen.operation.open is None):
+        return Visit(None)                                   # its operators are on tapes
+    call = Call(entry.function, given, named, tensors)
+    call.family = path.family(call, found)
+    with _lock:
+        operation = known_function(call)
+    return Visit(operation) if operation is not None and operation.open.confirmed else None
+
+
+def are_elsewhere(given, named):
+    """True where an argument lies elsewhere than on the CPU."""
+    return elsewhere.used and (lies_elsewhere(given) or lies_elsewhere(named.values()))
+
+
 def signature_of(given, named):
     """The Signature of a call; None where it can have no plan."""
-    if elsewhere.used and (lies_elsewhere(given) or lies_elsewhere(named.values())):
+    if are_elsewhere(given, named):
         return None
     try:
         return Signature(given, named)
@@ -287,9 +318,9 @@ class OpenFunction(GraphOperation):
     gave for some sizes, None before that is known; views, walks: as of a FunctionOperation; kernel: the KernelOfSizes"""
     of_function = True
 
-    def __init__(self, graph, several=True, guards=None, ways=((), False), compile_=None):
+    def __init__(self, graph, several=True, guards=None, ways=((), False), compile_=None, symbols=()):
         super().__init__(graph)
-        self.several, self.guards, self.confirmed = several, guards, None
+        self.several, self.guards, self.confirmed, self.symbols, self.derivatives = several, guards, None, symbols, {}
         self.views, self.walks = ways
         self.paths = [(number, [OpenStep(prim, rest, attrs) for prim, rest, attrs in path]) for number, path in self.views]
         self.kernel = KernelOfSizes(compile_, len(graph.nodes), self.walks and shows_its_sizes(graph))
@@ -298,6 +329,12 @@ class OpenFunction(GraphOperation):
     def derive(self, wrt):
         """As of an Operation."""
         return derived(self.graph, wrt, self.seeds)
+
+    def derivative(self, wrt):
+        """The Derivative of all its sizes; None where a rule asks for their numbers."""
+        if wrt not in self.derivatives:
+            self.derivatives[wrt] = derivative_of(self, wrt, self.symbols)
+        return self.derivatives[wrt]
 
     def of_sizes(self, call, env):
         """The FunctionOperation of a call. raises : Unplanned where a guard does not hold of its sizes"""
@@ -323,7 +360,7 @@ def open_function(call, pattern):
         return None
     opened, given = call.opened(Opening(iter(pattern)))
     return OpenFunction(graph, several, guards, ways, lambda: compiled_with_checks(
-        call.function.__name__, opened, of_call(call.function, given, call.named), several))
+        call.function.__name__, opened, of_call(call.function, given, call.named), several), symbols_in(pattern))
 
 
 def known_function(call):
@@ -465,6 +502,12 @@ class FunctionOfSizes(FunctionOperation):
         self.backwards, self.runner, self.offered, self.programs = {}, None, False, {}
         self.views = [(number, tuple([step.of_sizes(env) for step in path])) for number, path in open_.paths]
         self.walks, self.view = open_.walks, view_function(self) if self.views else None
+
+    def _build(self, wrt):
+        derivative = None if config.repeatable else self.open.derivative(wrt)
+        if derivative is None or not derivative.guards.hold(self.env):
+            return super()._build(wrt)
+        return BackwardOfSizes(derivative, self.seeds, self.outs, tuple([self.env[s] for s in derivative.symbols]))
 
     @functools.cached_property
     def graph(self):

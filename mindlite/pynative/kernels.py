@@ -16,13 +16,13 @@ import numpy as np
 from ..backend import python_entry
 from ..backend.target import current
 from ..common.config import config
-from ..common.dim import Symbol, evaluate, lone_symbol
+from ..common.dim import Symbol, lone_symbol
 from ..common.errors import InternalError, Stage, user_location
 from ..common.storage import DeviceArray
 from ..compile.call_plan import CallPlan
 from ..compile.executable import as_raised
 from ..compile.kept_graphs import compile_or_restore
-from ..compile.known_call import KnownCall
+from ..compile.known_call import KnownCall, OpenKnownCall
 from ..compile.library import FACTORED, LIBRARY, RUNNING, SCANS, TRANSFORMS
 from ..compile.plain_call import run_graph
 from ..mindir.abstract import AbstractTensor, AbstractTuple
@@ -57,9 +57,7 @@ _WINDOWS: dict[str, Any] = {
     **dict.fromkeys(("max_pooling", "max_pooling_backward", "avg_pooling", "avg_pooling_backward"))}
 SPENT = 0.03                                       # seconds of NumPy that are worth a compilation beside the run
 SPENT_WITH_WINDOWS = 0.01                          # the same of a convolution or pooling, whose kernel is several times as fast
-MAX_SEEN = 1024                                    # sizes of which it is remembered how often they came
-MAX_KNOWN = 256                                    # sizes of a compiled graph, in each thread, that have a KnownCall: 6 KB each
-OFTEN_ENOUGH = 6                                   # calls of the same sizes after which one is worth it: it takes as long
+OFTEN_ENOUGH = 6                                   # calls of one signature after which a plan with a kernel of all sizes pays
 
 
 def is_at_once(fn):
@@ -290,39 +288,28 @@ class Compiled:
 
     def run_now(self, arrays):
         """`run`; its exceptions are those of the run, or faults."""
-        sizes = self.plan.sizes(arrays) if self.plan.symbols else ()
-        known = self.known.calls.get(sizes)
-        if known is not None:
-            made = known.run(arrays)
-            if made is not None:
-                return made
-        elif self.can_be_known:
-            self.known.learn(self, sizes)
+        if self.can_be_known:
+            known = self.known.call or self.known.learn(self, arrays)
+            if known is not None:
+                made = (known.aim(self.plan.sizes(arrays)) if self.plan.symbols else known).run(arrays)
+                if made is not None:
+                    return made
         return run_graph(self.plan, arrays)
 
 
 class _KnownCalls(threading.local):
-    """The KnownCall of a Compiled in a thread by its sizes. Sizes that vary have one when they have come often enough.
-
-    seen : how often sizes have come that have none
-    """
+    """The KnownCall of a Compiled in a thread, from its second run on. call: it, None before"""
 
     def __init__(self):
-        self.calls, self.seen = {}, {}
+        self.call, self.has_run = None, False
 
-    def learn(self, compiled, sizes):
-        """These sizes have come and have none."""
-        count = self.seen.get(sizes, 0) + 1
-        if sizes and count < OFTEN_ENOUGH:
-            if len(self.seen) >= MAX_SEEN:
-                self.seen.clear()
-            self.seen[sizes] = count
-            return
-        self.seen.pop(sizes, None)
-        if len(self.calls) >= MAX_KNOWN:
-            del self.calls[next(iter(self.calls))]           # the oldest
-        env = dict(zip(compiled.plan.symbols, sizes))
-        self.calls[sizes] = KnownCall(compiled.plan, [
-            (python_entry.ARRAY, np.ndarray if a.device is None else DeviceArray, a.dtype.numpy,
-             tuple([evaluate(size, env) for size in a.shape]), a.device)
-            for a in compiled.inputs], sizes)
+    def learn(self, compiled, arrays):
+        """The KnownCall, None in the first run."""
+        if not self.has_run:
+            self.has_run = True
+            return None
+        plan, given = compiled.plan, [
+            (python_entry.ARRAY, np.ndarray if a.device is None else DeviceArray, a.dtype.numpy, a.shape, a.device)
+            for a in compiled.inputs]
+        self.call = OpenKnownCall(plan, given, plan.sizes(arrays)) if plan.symbols else KnownCall(plan, given, ())
+        return self.call

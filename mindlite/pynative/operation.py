@@ -357,9 +357,17 @@ def open_derivative(operation, wrt, pattern):
     try:
         with collecting() as assumed:
             made = operation.opened(Opening(iter(pattern)))
-        if made.seeds != operation.seeds:
-            return None
-        found = Derivative(made, wrt, symbols_in(pattern), assumed)
+    except InternalError:
+        raise
+    except (MindliteError, UnknownValueError):
+        return None
+    return derivative_of(made, wrt, symbols_in(pattern), assumed) if made.seeds == operation.seeds else None
+
+
+def derivative_of(operation, wrt, symbols, assumed=()):
+    """The Derivative of an operation over Symbols; None where its rules ask for more. assumed: what holds of them besides"""
+    try:
+        found = Derivative(operation, wrt, symbols, assumed)
     except InternalError:
         raise
     except (MindliteError, UnknownValueError):

@@ -34,7 +34,7 @@ from ..ops.views import WRITE_BACK
 from . import native, sharded
 from .beside import Making, costs, may_hold
 from .interpreter import interpreter, wrap
-from .kernels import Compiled, OwnKernel, is_checked, single_node
+from .kernels import OFTEN_ENOUGH, Compiled, OwnKernel, is_checked, single_node
 from .operation import Opening, made_for
 from .sizes import symbols_in
 from .tape import paused
@@ -48,6 +48,7 @@ OFTEN, OFTEN_FOR_COMPOSITES, OFTEN_FOR_SERIES = 1000, 200, 50      # calls after
 BY_PYTHON = 2e-5                                 # seconds of a call that teaches, beside what the operator takes
 PAUSE = 5000                                     # calls by plans between two compilations that are not beside the run
 AGAIN = 50                                       # calls of a plan until it is looked whether its kernel is there
+FEW_PLANS = 16                                   # of one operator, whose signatures get theirs when they come for the second time
 TRIES = 16                                       # plans of one operation, of which each may have taken another's place
 NEVER = 1 << 62
 _WORD = (1 << 64) - 1
@@ -111,7 +112,7 @@ def call_and_learn(prim, *args, **attrs):
     out, operation = interpreter.perform(prim, args, attrs)
     if operation is not None:
         operation.calls += 1
-        if operation.calls > 1 and operation.plans < TRIES and len(here.state.tapes) < 2:
+        if operation.calls >= calls_until_plan(prim) and operation.plans < TRIES and len(here.state.tapes) < 2:
             seconds = time.thread_time() - start
             try:
                 learn(operation, given, named, args, attrs, seconds)
@@ -120,6 +121,13 @@ def call_and_learn(prim, *args, **attrs):
     elif elsewhere.sharded:
         sharded.remember(prim, given, named, args, attrs)
     return out
+
+
+def calls_until_plan(prim):
+    """The call of a signature that leaves a plan: the second one, later where an operator has so many that its sizes seem to
+    change all the time."""
+    plans = _plans.get(prim)
+    return 2 if plans is None or len(plans.held) < FEW_PLANS else OFTEN_ENOUGH
 
 
 # ---------------------------------------------------------------- the words of a plan
@@ -184,6 +192,10 @@ class Signature:
             self.kept.append(value)
         else:
             raise Unplanned(f"an argument of class {type(value).__name__}")
+
+    def key(self):
+        """What tells it from others, hashable."""
+        return self.count, *self.kept[:self.named], self.mask, *self.words
 
     def slot(self, top=TOP):
         """The place of a plan in the table: as `_hash_of` in native_plans.py."""

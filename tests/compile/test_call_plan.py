@@ -15,7 +15,7 @@ from mindlite.common.errors import Passed
 from mindlite.compile import short_plan
 from mindlite.compile.guards import guard_holds, refused_by
 from mindlite.infer.outside import current_value
-from mindlite.compile.known_call import BRIEF_BYTES, KnownCall
+from mindlite.compile.known_call import BRIEF_BYTES, KnownCall, OpenKnownCall
 from mindlite.compile.plain_call import complete, fits, run, run_graph
 from mindlite.compile.quick import MISS
 from mindlite.compile.signature import Leaves, signature_of
@@ -489,12 +489,18 @@ def test_a_compiled_graph_of_open_sizes_gives_the_same_by_its_plan_and_by_a_know
     graph = typed(lambda x, y: (ops.tanh(x) + y, x.sum(0), ops.concat((x, x), 0)), AbstractTensor(dt.float32, (n, m)),
                   AbstractTensor(dt.float32, (m,)))
     compiled, rng = Compiled(graph), np.random.default_rng(3)
+    given = [(python_entry.ARRAY, np.ndarray, a.dtype.numpy, a.shape, None) for a in compiled.inputs]
+    opened, before = OpenKnownCall(compiled.plan, given, (4, 6)), None
     for rows, columns in [(2, 3), (0, 4), (1, 1), (5, 2), (3, 0), *rng.integers(0, 9, (4, 2)).tolist()]:
         x, y = (rng.normal(size=shape).astype(np.float32) for shape in ((rows, columns), (columns,)))
         by_plan = run_graph(compiled.plan, [x, y])
         known = KnownCall(compiled.plan, [(python_entry.ARRAY, np.ndarray, a.dtype, a.shape, None) for a in (x, y)],
                           compiled.plan.sizes([x, y]))
-        for made in (known.run([x, y]), compiled.run([x, y]), compiled.run([x, y])):
+        if before is not None and before[0].shape != x.shape:
+            assert opened.run([x, y]) is None                # it is aimed at other sizes
+            assert [a.tobytes() for a in opened.run(before[:2])] == before[2]
+        before = x, y, [a.tobytes() for a in by_plan]
+        for made in (known.run([x, y]), opened.aim((rows, columns)).run([x, y]), compiled.run([x, y]), compiled.run([x, y])):
             assert [(a.shape, a.tobytes()) for a in made] == [(a.shape, a.tobytes()) for a in by_plan]
         assert known.run([x.astype(np.float64), y]) is None and known.run([np.zeros((rows + 1, columns), np.float32), y]) is None
 

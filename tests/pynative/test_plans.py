@@ -9,7 +9,7 @@ from mindlite import Parameter, Tensor, ops
 from mindlite.pynative import native, plans
 
 pytestmark = pytest.mark.skipif(native.installed is None, reason="objects cannot be read here")
-OFTEN = 12
+OFTEN = 20
 _rng = np.random.default_rng(3)
 
 

@@ -13,6 +13,8 @@ from mindlite.common.config import config
 from mindlite.common.dim import Dim, Symbol, evaluate
 from mindlite.common.errors import IndexRangeError, InternalError
 from mindlite.common.events import counting
+from mindlite.compile import known_call
+from mindlite.compile.plain_call import run_graph
 from mindlite.mindir.abstract import AbstractTensor
 from mindlite.mindir.builder import constant, typed
 from mindlite.mindir.control import make_tuple
@@ -447,28 +449,26 @@ def test_a_program_that_runs_again_has_derivatives_of_its_own(at_once):
     assert not operation._families
 
 
-def test_sizes_that_come_often_are_called_directly_and_the_oldest_make_room(monkeypatch):
-    monkeypatch.setattr(kernels, "MAX_KNOWN", 3)
+def test_a_compiled_graph_has_one_known_call_for_all_sizes(monkeypatch):
+    monkeypatch.setattr(known_call, "MAX_SIZES", 3)
     n, graph = Symbol("n"), FuncGraph("f")
     x = graph.add_parameter("x", AbstractTensor(dt.float32, (n.dim, 3)))
     graph.set_outputs([graph.add(find_primitive("exp"), x, abstract=x.abstract)], make_tuple)
-    compiled = kernels.Compiled(graph)
+    compiled, ran = kernels.Compiled(graph), []
+    monkeypatch.setattr(kernels, "run_graph", lambda *given: ran.append(given) or run_graph(*given))
 
     def visit(size):
         value = np.random.default_rng(size).normal(size=(size, 3)).astype(np.float32)
         np.testing.assert_allclose(compiled.run([value])[0], np.exp(value), rtol=1e-5)
-        return [each for each, in compiled.known.calls]
-    for count in range(1, kernels.OFTEN_ENOUGH + 2):
-        assert visit(5) == ([5] if count >= kernels.OFTEN_ENOUGH else [])
-    assert 7 not in visit(7)                                 # once is not often
-    for size in (6, 7, 8, 0):
-        for _ in range(kernels.OFTEN_ENOUGH):
-            known = visit(size)
-    assert known == [7, 8, 0] and visit(5) == known and len(compiled.known.seen) == 1
-    monkeypatch.setattr(kernels, "MAX_SEEN", 2)
-    for size in range(20, 40):
-        visit(size)
-    assert len(compiled.known.seen) <= 2
+        return compiled.known.call
+    assert visit(5) is None
+    known = visit(5)
+    for size in (7, 5, 0, 9, 9, 1, 5000, 2, 5):
+        assert visit(size) is known and known.aimed == (size,)
+    assert len(ran) == 1 and len(known.ready) <= 3
+    value = np.random.default_rng(3).normal(size=(3, 6)).astype(np.float32).T        # its rows do not lie together
+    np.testing.assert_allclose(compiled.run([value])[0], np.exp(value), rtol=1e-5)
+    assert len(ran) == 2
 
 
 def test_a_size_that_is_taken_out_of_a_call_is_no_none():
