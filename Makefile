@@ -15,6 +15,7 @@
 #              WITHOUT=nothing lets them use every construct
 # make fuzz-transforms N=5000 SEED=0    random programs under random compositions of grad, jvp, vmap, jit and their kin
 # make fuzz-arrays N=1000 SEED=0        random functions of arrays: sizes, dtypes, selections of computed values
+# make fuzz-open N=1000 SEED=0          random functions of arrays of open sizes, at sizes not seen before
 # make docs   the pages of docs/ and a reference of every public name, with a search: build/docs/site
 # make clean   remove what these made: the environment, the kernel cache, the report
 #
@@ -30,7 +31,7 @@ CHECK := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3.10 python3 python; do \
                       if $$p -c '$(CHECK)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: demo demo-parallel test test-all lint docs bench bench-data bench-parallel cliffs cold peers fuzz fuzz-transforms fuzz-arrays setup clean test-gpu bench-gpu
+.PHONY: demo demo-parallel test test-all lint docs bench bench-data bench-parallel cliffs cold peers fuzz fuzz-transforms fuzz-arrays fuzz-open setup clean test-gpu bench-gpu
 .DEFAULT_GOAL := demo
 
 setup: $(READY)
@@ -114,6 +115,9 @@ fuzz-transforms: $(READY)
 
 fuzz-arrays: $(READY)
 	@$(BIN)/python tests/fuzz/random_arrays.py --count $(or $(N),1000) --seed $(or $(SEED),0) --first $(or $(FIRST),0)
+
+fuzz-open: $(READY)
+	@PYTHONPATH=.:tests/ops $(BIN)/python tests/fuzz/open_arrays.py --count $(or $(N),1000) --seed $(or $(SEED),0) --first $(or $(FIRST),0)
 
 test-gpu: $(READY)
 	@$(BIN)/python -m mindlite doctor

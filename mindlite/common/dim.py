@@ -212,9 +212,18 @@ class Dim:
     def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
 
+    def _with(self, other: Any) -> Any:
+        """What arithmetic with anything but a size gives: a float of it is known at run time only."""
+        return self.__bool__() if isinstance(other, float) else NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(float(other) if isinstance(other, int) else other)
+
+    __rtruediv__ = __truediv__
+
     def __add__(self, other: Size) -> Size:
         if not isinstance(other, (int, Dim)):
-            return NotImplemented
+            return self._with(other)
         terms = dict(self.terms)
         for monomial, c in _terms(other).items():
             terms[monomial] = terms.get(monomial, 0) + c
@@ -226,16 +235,16 @@ class Dim:
         return self * -1
 
     def __sub__(self, other: Size) -> Size:
-        return self + other * -1 if isinstance(other, (int, Dim)) else NotImplemented
+        return self + other * -1 if isinstance(other, (int, Dim)) else self._with(other)
 
     def __rsub__(self, other: int) -> Dim:
-        return self * -1 + other if isinstance(other, (int, Dim)) else NotImplemented
+        return self * -1 + other if isinstance(other, (int, Dim)) else self._with(other)
 
     def __mul__(self, other: Size) -> Size:
         if isinstance(other, int):
             return self if other == 1 else Dim({m: c * other for m, c in self.terms.items()}) if other else 0
         if not isinstance(other, Dim):
-            return NotImplemented
+            return self._with(other)
         terms: dict = {}
         for (m1, c1), (m2, c2) in itertools.product(self.terms.items(), other.terms.items()):
             monomial = _times(m1, m2)
@@ -246,22 +255,22 @@ class Dim:
 
     def __pow__(self, power: float | int) -> Any:
         if not isinstance(power, int):
-            return NotImplemented
+            return self._with(power)
         if power < 0:
             raise ValueError(f"({self}) ** {power} is no size: the power is negative")
         return product([self] * power)
 
     def __floordiv__(self, other: Size) -> Dim:
-        return floordiv(self, other) if isinstance(other, (int, Dim)) else NotImplemented
+        return floordiv(self, other) if isinstance(other, (int, Dim)) else self._with(other)
 
     def __rfloordiv__(self, other: int) -> Dim:
-        return floordiv(other, self) if isinstance(other, int) else NotImplemented
+        return floordiv(other, self) if isinstance(other, int) else self._with(other)
 
     def __mod__(self, other: Size) -> Size:
-        return mod(self, other) if isinstance(other, (int, Dim)) else NotImplemented
+        return mod(self, other) if isinstance(other, (int, Dim)) else self._with(other)
 
     def __rmod__(self, other: int) -> Dim:
-        return mod(other, self) if isinstance(other, int) else NotImplemented
+        return mod(other, self) if isinstance(other, int) else self._with(other)
 
     def __repr__(self) -> str:
         def show(monomial, c):

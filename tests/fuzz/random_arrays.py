@@ -335,6 +335,34 @@ def flat(found):
     return [found] if isinstance(found, Tensor) else [t for part in found for t in flat(part)]
 
 
+def room(value, others, rounding):
+    """How far another way may be off; None where the value hangs on roundings. others: the value of changed arguments"""
+    if any(o.shape != value.shape or not np.array_equal(np.isfinite(o), np.isfinite(value)) for o in others):
+        return None
+    finite = np.isfinite(value)
+    scale = np.abs(value[finite]).max(initial=0)
+    moved = max((np.abs(o - value)[finite].max(initial=0) for o in others), default=0)
+    return None if moved > max(0.01, 3 * rounding) * scale else (10 * rounding * scale + 8 * moved)
+
+
+def unlike(what, found, values, allowed):
+    """raises : Difference where Tensors are not these values, each as far off as is allowed"""
+    if len(found) != len(values):
+        raise Difference(f"{what}: {len(found)} results instead of {len(values)}")
+    for k, (value, other, near) in enumerate(zip(values, found, allowed)):
+        if other.dtype != value.dtype or other.shape != value.shape:
+            raise Difference(f"{what}, result {k}: {other.dtype}{other.shape}, not {value.dtype}{value.shape}")
+        if near is None:
+            continue
+        a, b = as64(value), as64(other)
+        apart = np.abs(a - b)
+        wrong = np.where(np.isfinite(a), ~(apart <= near), ~((a == b) | np.isnan(a) & np.isnan(b)))
+        if wrong.any():
+            at = tuple(int(n) for n in np.argwhere(wrong)[0])
+            raise Difference(f"{what}, result {k}: {wrong.sum()} of {wrong.size} differ by more than {near:.3g}; first at {at}: "
+                             f"{b[at]!r}, not {a[at]!r}; largest {np.abs(b).max()!r}, not {np.abs(a).max()!r}")
+
+
 class Reference:
     """What the eval rules give at sizes number `which`, and how far other ways may be from it. None where it raises"""
 
@@ -352,40 +380,16 @@ class Reference:
         others = [self.run(change=self.rounding), self.run(change=-self.rounding)]
         if kinds != {"float64"}:
             others.append(self.run(wide=True))
-        self.allowed = [self.room(as64(v), [as64(o[k]) for o in others]) for k, v in enumerate(self.values)]
+        self.allowed = [room(as64(v), [as64(o[k]) for o in others], self.rounding) for k, v in enumerate(self.values)]
 
     def run(self, **changed):
         xs = arguments_of(self.made, self.which, **changed)
         with eager():
             return [*flat(self.f(*xs)), *flat(self.slopes(*xs, *self.cs))]
 
-    def room(self, value, others):
-        """How far another way may be off; None where the value hangs on roundings."""
-        if any(o.shape != value.shape or not np.array_equal(np.isfinite(o), np.isfinite(value)) for o in others):
-            return None
-        finite = np.isfinite(value)
-        scale = np.abs(value[finite]).max(initial=0)
-        moved = max((np.abs(o - value)[finite].max(initial=0) for o in others), default=0)
-        return None if moved > max(0.01, 3 * self.rounding) * scale else (10 * self.rounding * scale + 8 * moved)
-
     def compare(self, what, found, part=slice(None)):
         """raises : Difference"""
-        values, allowed = self.values[part], self.allowed[part]
-        if len(found) != len(values):
-            raise Difference(f"{what}: {len(found)} results instead of {len(values)}")
-        for k, (value, other, room) in enumerate(zip(values, found, allowed)):
-            if other.dtype != value.dtype or other.shape != value.shape:
-                raise Difference(f"{what}, result {k}: {other.dtype}{other.shape}, not {value.dtype}{value.shape}")
-            if room is None:
-                continue
-            a, b = as64(value), as64(other)
-            apart = np.abs(a - b)
-            wrong = np.where(np.isfinite(a), ~(apart <= room), ~((a == b) | np.isnan(a) & np.isnan(b)))
-            if wrong.any():
-                at = tuple(int(n) for n in np.argwhere(wrong)[0])
-                raise Difference(f"{what}, sizes {self.which}, result {k}: {wrong.sum()} of {wrong.size} differ by more than "
-                                 f"{room:.3g}; first at {at}: {b[at]!r}, not {a[at]!r}; largest {np.abs(b).max()!r}, "
-                                 f"not {np.abs(a).max()!r}")
+        unlike(f"{what}, sizes {self.which}", found, self.values[part], self.allowed[part])
 
 
 def vmapped(made, ref, count):
