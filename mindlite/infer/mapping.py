@@ -12,7 +12,7 @@ from typing import Any
 from ..common.dim import Size
 from ..common.errors import ArgumentError, OutAxesError, ShapeError
 from ..common.tensor import Tensor
-from ..mindir.abstract import AbstractTensor
+from ..mindir.abstract import AbstractScalar, AbstractTensor
 from ..mindir.control import Vmap
 from ..mindir.graph import AnfNode
 from ..mindir.primitive import interpreting
@@ -47,7 +47,8 @@ def map_over(ev: Evaluating, what: Any, args: Sequence[Value], kwargs: dict[str,
     for owner, changed in sub.changed.items():              # an argument changes along the axis that it is mapped over
         if isinstance(owner, (AnfNode, Tensor)) and isinstance(changed, Slot):
             numbers[changed.number] = axis_of.get(owner)
-    out_axes = tuple(numbers.get(n, 0) for n in range(len(sub.region.graph.outputs)))
+    out_axes = tuple(numbers.get(n, None if isinstance(output.abstract, AbstractScalar) else 0)     # a counter counts calls
+                     for n, output in enumerate(sub.region.graph.outputs))
     with interpreting(ev.tracer):
         results = Vmap(*sub.inputs, *sub.captured, graph=sub.region.graph,
                        in_axes=tuple(used) + (None,) * len(sub.captured),
