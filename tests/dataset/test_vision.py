@@ -332,11 +332,28 @@ def test_cutout_and_erasing_touch_what_they_say():
     assert 0.01 < changed < 0.4 and (vision.RandomErasing(0.0)(planes) == planes).all()
 
 
+def test_the_middle_is_cut_where_no_random_part_fits():
+    image = np.broadcast_to(np.arange(13)[:, None, None], (13, 6, 3)).astype(np.uint8)
+    crop = vision.RandomResizedCrop((2, 6), (2.0, 2.0), (3.0, 3.0))                     # halves go up, or to even
+    assert crop(image)[:, 0, 0].tolist() == [6, 7] and np.asarray(crop(Image.fromarray(image)))[:, 0, 0].tolist() == [6, 7]
+    image = image[:11]
+    assert crop(image)[:, 0, 0].tolist() == [5, 6] and np.asarray(crop(Image.fromarray(image)))[:, 0, 0].tolist() == [4, 5]
+
+
+def test_each_box_is_changed_with_the_probability_ratio():
+    image, boxes = np.zeros((9, 40, 3), np.uint8), np.array([[4 * k, 0, 4, 9] for k in range(10)], np.float32)
+    turned = [vision.BoundingBoxAugment(vision.Invert(), 0.3)(image, boxes)[0][0, ::4, 0] > 0 for _ in range(40)]
+    assert 80 < np.sum(turned) < 165 and len({int(one.sum()) for one in turned}) > 2
+    assert vision.BoundingBoxAugment(vision.Invert(), 1.0)(image, boxes)[0].all()
+
+
 def test_mixes_of_a_batch_keep_the_sum_of_labels():
     images, labels = np.stack([IMAGE, 255 - IMAGE, IMAGE // 2]), np.eye(3, dtype=np.float32)
     for operation in (vision.MixUpBatch(0.5), vision.CutMixBatch(vision.ImageBatchFormat.NHWC), vision.MixUp(3, 0.5)):
         mixed, soft = operation(images, labels)
         assert mixed.shape == images.shape and np.allclose(soft.sum(1), 1)
+    assert vision.MixUpBatch(0.5)(images, labels)[0].dtype == np.uint8
+    assert vision.MixUpBatch(0.5)(images.astype(np.float32), labels)[0].dtype == np.float32
     pairs = ds.NumpySlicesDataset((images, labels), ["x", "y"]).batch(3).map(vision.MixUpBatch(0.5), ["x", "y"])
     assert next(iter(pairs))[0].shape == (3, 37, 53, 3)
     with pytest.raises(RuntimeError):

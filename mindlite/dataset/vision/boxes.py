@@ -116,10 +116,10 @@ def _operation(value: Any, name: str) -> Callable:
 
 @operation(transform=_operation, ratio=number(0, 1), random=True)
 def BoundingBoxAugment(image, bboxes, /, transform, ratio=0.3):
-    """An operation of images applied inside of a share of the boxes."""
+    """An operation of images applied inside of each box with the probability `ratio`."""
     image, boxes = checked(image, bboxes, "BoundingBoxAugment")
     out = image.copy()
-    chosen = draws.generator().permutation(len(boxes))[:max(1, int(len(boxes) * ratio)) if ratio else 0]
+    chosen = draws.generator().random(len(boxes)) < ratio
     for x, y, width, height in boxes[chosen, :4].astype(int):
         if width and height:
             part = transform(out[y:y + height, x:x + width].copy())

@@ -247,19 +247,24 @@ def RandomCrop(image, /, size, padding=None, pad_if_needed=False, fill_value=0, 
     return crop_array(image, top, left, *pair(size)).copy()
 
 
-def random_part(height: int, width: int, scale: tuple, ratio: tuple, attempts: int) -> tuple[int, int, int, int]:
-    """(top, left, height, width) of a part with a random area and aspect (Szegedy et al. 2015); the middle if none fits."""
+def random_part(height: int, width: int, scale: tuple, ratio: tuple, attempts: int,
+                pil: bool = False) -> tuple[int, int, int, int]:
+    """(top, left, height, width) of a part with a random area and aspect (Szegedy et al. 2015); the middle if none fits.
+
+    pil : a PIL image's height is rounded from the whole width, and halves go to even numbers, as in MindSpore
+    """
     numbers, (low, high) = draws.generator(), (math.log(end) for end in ratio)
     for _ in range(attempts):
         share, shape, y, x = numbers.random(4).tolist()
         area = height * width * (scale[0] + (scale[1] - scale[0]) * share)
         aspect = math.exp(low + (high - low) * shape)
-        w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+        w = round(math.sqrt(area * aspect))
+        h = round(w / aspect) if pil else round(math.sqrt(area / aspect))
         if 0 < w <= width and 0 < h <= height:
             return int(y * (height - h + 1)), int(x * (width - w + 1)), h, w
     aspect = min(max(width / height, ratio[0]), ratio[1])
     w, h = min(width, round(height * aspect)), min(height, round(width / aspect))
-    return (height - h) // 2, (width - w) // 2, h, w
+    return (round((height - h) / 2), round((width - w) / 2), h, w) if pil else ((height - h + 1) // 2, (width - w + 1) // 2, h, w)
 
 
 def growing(low_open: bool, sequence: str = "list/tuple") -> Any:
@@ -284,7 +289,8 @@ def RandomResizedCrop(image, /, size, scale=(0.08, 1.0), ratio=(3. / 4., 4. / 3.
     scale, ratio : bounds of the part's share of the area and of width / height
     """
     array = image_array(image, "RandomResizedCrop")
-    top, left, height, width = random_part(array.shape[0], array.shape[1], scale, ratio, max_attempts)
+    rows, columns = array.shape[:2]
+    top, left, height, width = random_part(rows, columns, scale, ratio, max_attempts, isinstance(image, Image.Image))
     return _part_resized(image, array[top:top + height, left:left + width], size, interpolation)
 
 

@@ -26,11 +26,15 @@ def _labels(images: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
 
 @operation(alpha=positive, random=True)
 def MixUpBatch(images, labels, /, alpha=1.0):
-    """Each image and its one-hot label mixed with another's, by a share from Beta(alpha, alpha) (Zhang et al. 2018)."""
+    """Each image and its one-hot label mixed with another's, by a share from Beta(alpha, alpha) (Zhang et al. 2018).
+
+    Images keep their dtype; whole numbers are rounded.
+    """
     labels, numbers = _labels(images, labels, "MixUpBatch"), draws.generator()
     share, other = numbers.beta(alpha, alpha), numbers.permutation(len(images))
     mixed = share * images.astype(np.float32) + (1 - share) * images[other].astype(np.float32)
-    return mixed.astype(np.float32), (share * labels + (1 - share) * labels[other]).astype(np.float32)
+    mixed = mixed if images.dtype.kind == "f" else np.rint(mixed)
+    return mixed.astype(images.dtype), (share * labels + (1 - share) * labels[other]).astype(np.float32)
 
 
 @operation(image_batch_format=kind_of(ImageBatchFormat), alpha=positive, prob=probability, random=True)
