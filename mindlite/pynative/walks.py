@@ -284,8 +284,14 @@ def walk_of(graph):
 
 def can_walk(graph, open_sizes=False):
     """True if every node is an operator with an eval rule and known sizes. open_sizes: or open ones"""
+    if not open_sizes and any(map(_has_open_size, [*graph.outputs, *[arg for node in graph.nodes for arg in node.args]])):
+        return False                                         # the number of elements of a mean
     return all((node.fn in eval_rule or node.fn in (tuple_getitem, make_tuple)) and (open_sizes or _is_known(node.abstract))
                and not any(isinstance(v, FuncGraph) for v in node.attrs.values()) for node in graph.nodes)
+
+
+def _has_open_size(node):
+    return isinstance(node, ValueNode) and bool(dims_in(node.value))
 
 
 def _is_known(abstract):

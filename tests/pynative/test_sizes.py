@@ -477,3 +477,23 @@ def test_a_size_that_is_taken_out_of_a_call_is_no_none():
         x = Tensor(np.arange(rows * 4.0).reshape(rows, 4).astype(np.float32))
         for index in (None, 9, (None, slice(None), 3), (9,), None, 9):
             np.testing.assert_array_equal(x[index].asnumpy(), x.asnumpy()[index])
+
+
+def tangent_of_mean(x):
+    return ms.jvp(lambda x: ops.mean(x, 1, True), (x,), (x,))[1]
+
+
+def second_gradient_of_mean(x):
+    return ms.grad(lambda x: (ms.grad(lambda x: (ops.mean(x, 1, True) ** 2).sum())(x) * x).sum())(x)
+
+
+@pytest.mark.parametrize("derivative", [tangent_of_mean, second_gradient_of_mean])
+def test_the_number_of_a_mean_is_known_where_no_tensor_has_that_size(derivative):
+    before = config.set(compile_beside=False)
+    try:
+        for n in (3, 5, 1, 2, 11, 7, 13):
+            x = np.arange(1.0, n + 1)[None]
+            wanted = [[x.mean()]] if derivative is tangent_of_mean else np.full((1, n), 4 * x.mean() / n)
+            np.testing.assert_allclose(derivative(Tensor(x)).asnumpy(), wanted)
+    finally:
+        config.set(**before)
