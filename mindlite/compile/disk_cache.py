@@ -34,7 +34,7 @@ import gast
 import ml_dtypes
 import numpy as np
 
-from ..infer.outside import Guard, current_value
+from ..infer.outside import LARGE, SIZED, Guard, Part, current_value
 from ..backend.kernel import Kernel
 from ..backend.machine_code import machine_name
 from ..backend.target import current
@@ -214,6 +214,7 @@ class Question:
         for kind, owner, name, wanted in guards:
             try:
                 owner = found_as(description, owner)
+                name = Part(name[0], tuple(name[1]) if isinstance(name[1], list) else name[1]) if isinstance(name, list) else name
                 seen, value = observed(description, kind, owner, name)
             except NOT_THE_SAME:
                 return None
@@ -273,7 +274,8 @@ class Question:
                 if reference is None:
                     later.append(guard)
                 else:
-                    made.append([kind, reference, name, observed(description, kind, owner, name, guard)[0]])
+                    said = [name.what, name.key] if isinstance(name, Part) else name
+                    made.append([kind, reference, said, observed(description, kind, owner, name, guard)[0]])
             if len(later) == len(waiting):
                 raise NotCacheable(f"a {type(later[0][1]).__name__} whose {later[0][2] or 'content'} it reads has no name")
             waiting = later
@@ -340,17 +342,23 @@ def restored(entry: dict[str, Any], name: str, reader: Reader, printer: str | No
 
 # ---------------------------------------------------------------- what is read, and who holds it
 
-def observed(description: Description, kind: str, owner: Any, name: str, guard: Guard | None = None) -> tuple[Json, Any]:
+def observed(description: Description, kind: str, owner: Any, name: Any, guard: Guard | None = None) -> tuple[Json, Any]:
     """(description of what is read, the value of the guard); guard: describe what this one has read."""
     if kind == "protocol":
         answer = owner.__mindir__() if guard is None else guard[3][1]
         return description.of(answer), (owner.cell_version, answer)
+    if isinstance(name, Part):
+        read = name.read(owner) if guard is None else guard[3]
+        return [type(owner).__name__, description.of(read)], read.copy() if isinstance(read, np.ndarray) else read
     if kind == "content":
         held = owner if guard is None else guard[3]
         return [type(held).__name__, description.content(held)], copy.copy(owner)
     value = current_value(kind, owner, name) if guard is None else guard[3]
     if kind == "attr" and name == "cell_version":
         return description.structure(owner), value
+    if type(value) in SIZED and len(value) >= LARGE:         # what was read of it has a guard of its own
+        description.enter(value)
+        return ["large", type(value).__name__], value
     return description.of(value), value
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..common.errors import GraphSyntaxError
 from ..common.records import dataclass
-from ..infer.outside import Guard, current_value, same_value
+from ..infer.outside import Guard, Part, current_value, same_value
 from ..infer.values import Place
 from ..mindir.protocol import Hooked
 from ..mindir.syntax import Undefined
@@ -75,6 +75,8 @@ def changed_guard(guards: Sequence[Guard]) -> Change:
     if number is None:
         return Change("nothing")
     kind, owner, name, value = guards[number]
+    if isinstance(name, Part):
+        return Change(f"{name} of a {type(owner).__name__}", brief(value), brief(current_value(kind, owner, name)))
     if kind == "content":
         return Change(f"what a {type(owner).__name__} holds", brief(value), brief(owner))
     if kind == "protocol":

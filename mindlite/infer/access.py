@@ -26,7 +26,7 @@ from .state import MISSING, AmbiguousTarget, Raises
 from .evaluating import Evaluating
 from .fallback import AN_INT, A_BOOL, RETURN_NOTHING_NAMES, ask_python, change_outside, from_outside
 from .kinds import has_nodes, has_sizes, leaves
-from .outside import CONTAINERS, guard_class, guard_contents, guard_own_content, is_users, method_of_class, own_method
+from .outside import CONTAINERS, guard_class, guard_contents, guard_own_content, guard_part, is_users, method_of_class, own_method
 from .region import HookHandle
 from .program import by_python, is_stand_in, of_container, raises
 from .sharing import check_key
@@ -271,7 +271,7 @@ def item(ev: Evaluating, value: Value, index: Value) -> Value:
     getitem = method_of_class(ev, value, "__getitem__")
     if getitem is not None:
         return ev.call(getitem, (value, index), {})
-    if not guard_own_content(ev, value):
+    if not guard_part(ev, value, "item", index):
         return ask_python(ev, operator.getitem, (value, index), "an item of an object that changes during the run")
     index = ev.unbox(index)
     if isinstance(value, defaultdict) and index not in value and not ev.concrete:
@@ -531,7 +531,7 @@ def _contains(ev: Evaluating, a: Value, b: Value) -> Value:
     contains = method_of_class(ev, b, "__contains__")
     if contains is not None:
         return ev.call(contains, (b, a), {})
-    if not guard_own_content(ev, b):
+    if not (guard_part(ev, b, "in", a) if type(b) in (dict, set) else guard_own_content(ev, b)):
         return ask_python(ev, operator.contains, (b, a), "`in` for a container that changes during the run", A_BOOL)
     return by_python(ev, operator.contains, b, a)
 
@@ -584,7 +584,7 @@ def length(ev: Evaluating, value: Value) -> Value:
     own = method_of_class(ev, value, "__len__")
     if own is not None:
         return checked_length(ev, ev.call(own, (value,), {}))
-    if not guard_own_content(ev, value):
+    if not guard_part(ev, value, "len"):
         return ask_python(ev, len, (value,), "the length of an object that changes during the run", AN_INT)
     return by_python(ev, len, value)
 

@@ -40,7 +40,8 @@ from .iterators import iterator_of
 from .kinds import data_in, has_nodes, has_sizes, leaves
 from .mapping import map_over
 from .modules import call_module, call_module_for
-from .outside import CONTAINERS, HEAP_TYPE, VIEWS, from_library, guard_class, guard_contents, is_users, method_of_class
+from .outside import (
+    CONTAINERS, HEAP_TYPE, VIEWS, from_library, guard_class, guard_contents, guard_part, is_users, method_of_class)
 from .program import by_python
 from .trees import data_of, is_tree
 from .transforms import differentiate
@@ -82,7 +83,7 @@ def call_value(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: dict[st
     if handler is not None and fn in OF_NUMBERS:
         args = tuple([data_of(ev, a) if is_tree(a) else a for a in args])
     if handler is not None and not (handler in ASK_PYTHON and any(ev.is_object(a) for a in args)):
-        if fn not in ABOUT_OBJECTS:
+        if fn not in ABOUT_OBJECTS and fn is not len:
             guard_contents(ev, args)
         return handler(ev, *taken_by(ev, handler, (ev,), args, kwargs), **kwargs)
     if isinstance(fn, types.MethodWrapperType) and isinstance(fn.__self__, BaseException) \
@@ -409,7 +410,9 @@ def _run_or_fall_back(ev: Evaluating, fn: Value, args: Sequence[Value], kwargs: 
     known = is_known(fn) and not data_in((args, kwargs, owner), ev.store) \
         and not (isinstance(owner, str) and has_sizes((args, kwargs)))
     known = known and not any(is_users_object(x) for x in leaves((args, tuple(kwargs.values()))))
-    if known and not ev.is_marked("result") and guard_contents(ev, (owner, args, tuple(kwargs.values()))):
+    asks = type(owner) is dict and args and not kwargs and fn.__name__ == "get"
+    if known and not ev.is_marked("result") and (guard_part(ev, owner, "get", args[0]) and guard_contents(ev, args) if asks else
+                                                 guard_contents(ev, (owner, args, tuple(kwargs.values())))):
         made = wrap_container(ev, by_python(ev, fn, *ev.unbox(args), **ev.unbox(kwargs)))
         return ev.make_object(made, "result") if isinstance(made, (np.ndarray, Iterator, *VIEWS)) else made
     return call_unknown(ev, fn, args, kwargs, f"{name} has no Python source, or is a library's")

@@ -117,7 +117,7 @@ class Recorder(Evaluator):
         """Every variable is read when it is."""
         return False
 
-    def guard(self, kind: str, owner: Any, name: str, value: Value) -> None:
+    def guard(self, kind: str, owner: Any, name: Any, value: Value) -> None:
         """Nothing is compiled, so nothing is guarded."""
 
     def execute(self, frame: Frame, node: CNode) -> Value:

@@ -375,7 +375,7 @@ class Evaluator:
 
     # -- guards
 
-    def guard(self, kind: str, owner: Any, name: str, value: Value) -> None:
+    def guard(self, kind: str, owner: Any, name: Any, value: Value) -> None:
         """Remember that `name` of `owner` was read at compile time and was `value`."""
         if owner not in self.objects:
             self.guards.add(kind, owner, name, value)

@@ -35,7 +35,7 @@ from ..mindir.syntax import Undefined
 from ..ops.state import pause_gradients, resume_gradients
 from .evaluating import Evaluating
 from .kinds import data_in
-from .outside import CONTAINERS, again, changed, pending, restorer, watch
+from .outside import CONTAINERS, again, changed, pending, restorer, undoing, watch, whole
 from .sharing import flatten, spot
 from .state import AmbiguousTarget, Frame, Raises
 from .values import Value
@@ -131,6 +131,7 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
 
     def call(*values):
         fn_now, args_now, kwargs_now, variables_now = rebuild(values[:count])
+        held = whole(later.values()) if sees else {}
         log, outside = current_log() or Log(), [variable.guard(None) for variable in places]
         for variable, value in zip(places, variables_now):
             log.undo.append(restorer(*variable.guard(variable.read())))
@@ -159,7 +160,7 @@ def _write(ev: Evaluating, key: tuple, fn: Value, args: Sequence[Value], kwargs:
         site.runs += 1
         site.seconds += time.perf_counter() - start
         wrong = changed(later) if sees else []
-        log.undo += [restorer(*guard) for guard in wrong]
+        log.undo += undoing(wrong, held)
         in_place = tuple(changed_in_place(log, lent)) if keeps else ()
         log.add(construct, key[2], Call(given, again([*outside, *wrong]), values, places, changed=in_place))
         if in_place:

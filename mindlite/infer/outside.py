@@ -12,6 +12,7 @@ All of it is undone and done again where the run begins again (`fallback/log.py`
 """
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import types
@@ -24,6 +25,7 @@ import numpy as np
 
 from ..common.errors import Refusal
 from ..common.location import is_framework
+from ..common.records import dataclass
 from ..common.tensor import Parameter, Tensor
 from ..mindir.graph import AnfNode
 from ..mindir.syntax import Undefined
@@ -37,6 +39,8 @@ UNCHANGING = frozenset([bool, int, float, complex, str, bytes, type(None), Tenso
 # what shows the content of something else, or memory: nothing tells whether that is as it was
 VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), memoryview, array)
 CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
+SIZED = (list, dict, set, np.ndarray)
+LARGE = 32                                           # items of a container that is guarded by what was read of it
 
 
 @functools.lru_cache(maxsize=None)
@@ -105,6 +109,49 @@ def guard_own_content(ev: Evaluating, value: Value) -> bool:
     return (not own or _guard_containers(ev, value.__dict__)) and ev.guard_content(value)
 
 
+@dataclass(frozen=True)
+class Part:
+    """What was read of a large container, by which it is guarded in place of all that it holds.
+
+    what : "item" (of a list, dict or array), "slice" (of a list or array), "get" (of a dict), "in" (is the key there?), "len"
+    key  : an int or str; (start, stop, step) of a slice; "" for "len"
+    """
+    what: str
+    key: Any = ""
+
+    def read(self, owner: Any) -> Any:
+        """What the container has there; Undefined if nothing."""
+        if self.what == "len":
+            return len(owner)
+        if self.what == "in":
+            return self.key in owner
+        try:
+            return owner[slice(*self.key) if self.what == "slice" else self.key]
+        except (LookupError, TypeError, ValueError):
+            return Undefined("an item")
+
+    def __str__(self) -> str:
+        return self.what if self.what == "len" else f"{self.what} {self.key!r}"
+
+
+def guard_part(ev: Evaluating, value: Value, what: str, key: Any = "") -> bool:
+    """Guard what Python code will read of a large container, or else as `guard_own_content`; False if it changes during the run.
+    A vocabulary, or the rows of a data set, would be compared at each call."""
+    if type(key) is slice and type(value) is not dict:
+        what, key = "slice", (key.start, key.stop, key.step)
+    parts = key if type(key) is tuple else (key,)
+    if ev.concrete or type(value) not in SIZED or len(value) < LARGE or ev.variables.is_changed(value) \
+            or not all(type(part) in (int, str, type(None)) for part in parts):
+        return guard_own_content(ev, value)
+    part = Part(what, key)
+    found = part.read(value)
+    missing, plain = isinstance(found, Undefined), type(found) in UNCHANGING
+    if what in ("item", "slice") and missing or what == "get" and not (missing or plain):
+        return guard_contents(ev, value)                     # Python will raise, or read the content of what it finds
+    ev.guard("content", value, part, found.copy() if isinstance(found, np.ndarray) else found)
+    return True
+
+
 def _guard_containers(ev: Evaluating, value: Value) -> bool:
     return ev.guard_content(value) and all([_guard_containers(ev, v) for v in parts_of(value)])
 
@@ -118,7 +165,7 @@ def is_users_object(value: Value) -> bool:
 
 # ---------------------------------------------------------------- variables
 
-Guard = tuple[str, Any, str, Any]            # kind, owner and name of what was read, and what it was
+Guard = tuple[str, Any, Any, Any]            # kind, owner and name (of content "" or a Part) of what was read, what it was
 DATA = (bool, int, float, complex, str, bytes, tuple, type(None), Tensor, Undefined, list, dict, set, deque)
 
 
@@ -146,14 +193,14 @@ def watch(ev: Evaluating) -> dict[tuple, Guard]:
 
 def changed(guards: dict[tuple, Guard]) -> list[Guard]:
     """The guards of data that do not hold now."""
-    return [guard for guard in guards.values() if isinstance(guard[3], DATA) and guard[0] in ("attr", "item", "cell", "content")
-            and not same_value(current_value(*guard[:3]), guard[3])]
+    return [guard for guard in guards.values() if (isinstance(guard[3], DATA) or isinstance(guard[2], Part))
+            and guard[0] in ("attr", "item", "cell", "content") and not same_value(current_value(*guard[:3]), guard[3])]
 
 
-def current_value(kind: str, owner: Any, name: str) -> Any:
+def current_value(kind: str, owner: Any, name: Any) -> Any:
     """What a guard would read now."""
     if kind == "content":
-        return owner
+        return name.read(owner) if isinstance(name, Part) else owner
     if kind.startswith("kind of "):
         return assumed_of(Place(kind[8:], owner, name).read())
     return Place(kind, owner, name).read()
@@ -177,6 +224,8 @@ def same_value(a: Any, b: Any) -> bool:
         return a == b
     if isinstance(a, np.ndarray):
         return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if isinstance(a, types.MethodType):
         return a.__func__ is b.__func__ and a.__self__ is b.__self__
     return False
@@ -188,7 +237,7 @@ def restorer(kind: str, owner: Any, name: str, value: Any) -> Callable[[], None]
         if kind != "content":
             Place(kind, owner, name).write(value)
             return
-        if isinstance(owner, list):
+        if isinstance(owner, (list, np.ndarray)):
             owner[:] = value
             return
         owner.clear()
@@ -198,5 +247,16 @@ def restorer(kind: str, owner: Any, name: str, value: Any) -> Callable[[], None]
 
 def again(guards: Iterable[Guard]) -> tuple[Callable[[], None], ...]:
     """Functions that give these variables what they hold now once more."""
-    return tuple([restorer(kind, owner, name, type(owner)(owner) if kind == "content" else Place(kind, owner, name).read())
+    return tuple([restorer(kind, owner, name, copy.copy(owner) if kind == "content" else Place(kind, owner, name).read())
                   for kind, owner, name, _ in guards])
+
+
+def whole(guards: Iterable[Guard]) -> dict[int, Any]:
+    """{id: a copy} of the containers of which guards know a part."""
+    return {id(owner): copy.copy(owner) for owner in {id(g[1]): g[1] for g in guards if isinstance(g[2], Part)}.values()}
+
+
+def undoing(guards: Iterable[Guard], held: dict[int, Any]) -> list[Callable[[], None]]:
+    """Functions that give variables and containers what they held: what the guards say, or a copy of the whole (`whole`)."""
+    return [restorer(kind, owner, name, held[id(owner)] if isinstance(name, Part) else value)
+            for kind, owner, name, value in guards]

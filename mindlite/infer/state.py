@@ -209,7 +209,7 @@ class Guards:
         self.watches: list[dict[tuple, tuple]] = []
         self.shared: dict[int, Any] = {}
 
-    def add(self, kind: str, owner: Value, name: str, value: Value) -> None:
+    def add(self, kind: str, owner: Value, name: Any, value: Value) -> None:
         """Remember that `name` of `owner` was `value`."""
         for found in (self.found, *self.watches):
             found[kind, id(owner), name] = kind, owner, name, value

@@ -163,6 +163,22 @@ def test_what_was_taken_from_the_disk_is_guarded_as_what_was_compiled(load):
     assert called(again.run, Tensor(X), 2)[0] == "known"
 
 
+def test_of_a_large_container_what_was_read_counts(load):
+    """Its items are not described in the file: the first call of a function that reads one of a million took a second."""
+    text = MODULE + """
+ROWS, WORDS = list(range(1000)), {f"w{i}": [i, [i]] for i in range(1000)}
+def read(x):
+    return x * ROWS[3] + len(ROWS) + WORDS["w7"][1][0] + WORDS.get("no", 3) + ("w8" in WORDS)
+run_read = ms.jit(read)
+"""
+    assert called(load(text).run_read, Tensor(X))[0] == "compiled"
+    for change, way in (("ROWS[500] = WORDS['w500'] = 'other'", "restored"), ("ROWS[3] = 77", "compiled"),
+                        ("ROWS.append(1)", "compiled"), ("WORDS['w7'][1][0] = 0", "compiled"), ("WORDS['no'] = 1", "compiled"),
+                        ("del WORDS['w8']", "compiled"), ("pass", "restored")):
+        assert called(load(text + change + "\n").run_read, Tensor(X))[0] == way, change
+    assert not [path for path in pathlib.Path(config.cache_dir).rglob("*.flow") if b"w500" in path.read_bytes()]
+
+
 def test_parameters_are_written_by_what_was_taken_from_the_disk(load):
     text = MODULE + '''
 optimiser = nn.Adam([net.w, net.extra], 0.1)
