@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..common.errors import InternalError, MindliteError, Passed, Stage
+from ..common.errors import InternalError, MindliteError, Passed, Stage, is_deep
 from ..common.location import is_framework
 from ..common.tensor import Parameter as TensorParameter
 from ..common.tracebacks import call_at, namespace_of, passed_through, users_part
@@ -384,3 +384,5 @@ def run_concretely(function: Value, args: Sequence[Value], kwargs: dict[str, Any
             raise Passed(raised.exception) from raised
         except MindliteError as error:
             raise error if isinstance(error, InternalError) else Passed(error) from error
+        except RecursionError as error:                      # of the program: Python's stack was about to end
+            raise Passed(error) if is_deep(error) else error from error

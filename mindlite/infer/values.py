@@ -93,7 +93,8 @@ class Place:
         try:
             return getattr(self.owner, self.name)
         except Exception:                                    # of the user's own property, too
-            return Undefined(self.name)
+            classes = self.owner.__mro__ if isinstance(self.owner, type) else ()       # a descriptor asks for an object
+            return next((cls.__dict__[self.name] for cls in classes if self.name in cls.__dict__), Undefined(self.name))
 
     def write(self, value: Value) -> None:
         """Assign to it; Undefined deletes it."""

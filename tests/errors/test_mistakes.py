@@ -1,4 +1,7 @@
 """A hundred mistakes: graph mode and PyNative say the same, at the same line, and so does the gradient."""
+import functools
+import sys
+
 import pytest
 from mistakes import MISTAKES, __file__ as FILE
 from test_same_errors import X, check_text, raised
@@ -57,9 +60,12 @@ def endless_on_data(x):
     return x
 
 
+@pytest.mark.parametrize("limit", [1000, 20_000])
 @pytest.mark.parametrize("function", [lambda x: endless(0), endless_on_data], ids=["constants", "data"])
-def test_recursion_without_an_end_is_python_s_error_at_a_line_of_the_recursion(function):
+def test_recursion_without_an_end_is_python_s_error_at_a_line_of_the_recursion(function, limit, request):
     import traceback
+    request.addfinalizer(functools.partial(sys.setrecursionlimit, sys.getrecursionlimit()))
+    sys.setrecursionlimit(limit)
     for call in (function, ms.jit(function), ms.jit(function, printer="vm"), ms.jit(function, printer="python")):
         error = raised(lambda: call(X))
         assert type(error) is RecursionError and "maximum recursion depth exceeded" in str(error)
