@@ -34,7 +34,7 @@ import gast
 import ml_dtypes
 import numpy as np
 
-from ..infer.outside import LARGE, SIZED, Guard, Part, current_value
+from ..infer.outside import Guard, Part, current_value, is_large
 from ..backend.kernel import Kernel
 from ..backend.machine_code import machine_name
 from ..backend.target import current
@@ -356,7 +356,7 @@ def observed(description: Description, kind: str, owner: Any, name: Any, guard: 
     value = current_value(kind, owner, name) if guard is None else guard[3]
     if kind == "attr" and name == "cell_version":
         return description.structure(owner), value
-    if type(value) in SIZED and len(value) >= LARGE:         # what was read of it has a guard of its own
+    if is_large(value):                                      # what was read of it has a guard of its own
         description.enter(value)
         return ["large", type(value).__name__], value
     return description.of(value), value

@@ -134,13 +134,18 @@ class Part:
         return self.what if self.what == "len" else f"{self.what} {self.key!r}"
 
 
+def is_large(value: Value) -> bool:
+    """True for a container that is guarded by what was read of it."""
+    return type(value) in SIZED and (type(value) is not np.ndarray or value.ndim > 0) and len(value) >= LARGE
+
+
 def guard_part(ev: Evaluating, value: Value, what: str, key: Any = "") -> bool:
     """Guard what Python code will read of a large container, or else as `guard_own_content`; False if it changes during the run.
     A vocabulary, or the rows of a data set, would be compared at each call."""
     if type(key) is slice and type(value) is not dict:
         what, key = "slice", (key.start, key.stop, key.step)
     parts = key if type(key) is tuple else (key,)
-    if ev.concrete or type(value) not in SIZED or len(value) < LARGE or ev.variables.is_changed(value) \
+    if ev.concrete or not is_large(value) or ev.variables.is_changed(value) \
             or not all(type(part) in (int, str, type(None)) for part in parts):
         return guard_own_content(ev, value)
     part = Part(what, key)

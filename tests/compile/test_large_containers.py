@@ -6,7 +6,7 @@ import mindlite as ms
 from mindlite import Tensor, nn
 
 ROWS, WORDS, KNOWN = [], {}, set()
-NUMBERS, TABLE = np.zeros(1000), np.zeros((100, 3), np.float32)
+NUMBERS, TABLE, SCALE = np.zeros(1000), np.zeros((100, 3), np.float32), np.array(2.0)
 outside = {"ROWS": ROWS, "WORDS": WORDS, "KNOWN": KNOWN, "TABLE": TABLE, "NUMBERS": NUMBERS}
 exec("def change(k):\n    ROWS[3] = k\n    ROWS.append(1.0)\n    WORDS['w5'] = k\n    KNOWN.add(1000 + k)\n"
      "    NUMBERS[1] = k\n    TABLE[1, 1] = k\n    return 1\n", outside)
@@ -20,6 +20,7 @@ def as_before():
     KNOWN.clear()
     KNOWN.update(range(100))
     NUMBERS[:] = TABLE[:] = 0
+    SCALE[()] = 2
 
 
 def an_item(x):
@@ -58,7 +59,11 @@ def a_row(x):
     return x + Tensor(TABLE[1])
 
 
-READ = [an_item, from_the_end, a_slice, how_many, a_word, a_word_or_not, is_it_there, a_number, a_row]
+def an_array_without_axes(x):
+    return x * float(SCALE) + Tensor(SCALE[()])
+
+
+READ = [an_item, from_the_end, a_slice, how_many, a_word, a_word_or_not, is_it_there, a_number, a_row, an_array_without_axes]
 
 
 class Trap:
@@ -68,7 +73,7 @@ class Trap:
 def steps():
     """Changes of what is read, and of what is not; each is undone again."""
     yield
-    ROWS[3], WORDS["w5"], NUMBERS[1], TABLE[1, 0] = 5.0, 5.0, 4, 2
+    ROWS[3], WORDS["w5"], NUMBERS[1], TABLE[1, 0], SCALE[()] = 5.0, 5.0, 4, 2, 3
     yield
     ROWS.append(9.0)
     WORDS["new"] = 8
@@ -103,7 +108,7 @@ def test_what_is_not_read_may_change_without_a_compile(function):
     jitted(x)
     (variant,) = jitted.compiled.variants
     for guard in variant.plan.guards:
-        assert guard[0] != "content" or guard[2] != "" or len(guard[1]) <= 3, "all of a large container is looked at"
+        assert guard[0] != "content" or guard[2] != "" or np.size(guard[1]) <= 3, "all of a large container is looked at"
     ROWS[50], WORDS["w77"], TABLE[80], NUMBERS[5] = Trap(), Trap(), 3, 9
     KNOWN.remove(50), KNOWN.add(777)
     assert jitted(x).tolist() == function(x).tolist()
