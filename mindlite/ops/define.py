@@ -97,6 +97,11 @@ def _single(value):
     return cast(value, dtype=dt.float32) if is_array(value) else value
 
 
+def has_open_axis(x, axis):
+    """True in a graph for an axis whose size is known at run time only."""
+    return isinstance(x.shape[axis], Dim)
+
+
 def as_operand(value, dtype=None):
     """An operand in the form that rules take: lists become arrays, Python numbers arrays of `dtype`; the rest stays."""
     if isinstance(value, (Tensor, np.ndarray)):

@@ -19,6 +19,7 @@ from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import Uniform, initializer
 from ...common.tensor import Parameter, ParameterTuple, Tensor
+from ...ops.define import has_open_axis
 from ...ops.gates import gru_gates, lstm_gates
 from ..cell import Cell
 from .basic import flag, positive_int
@@ -218,19 +219,31 @@ class _Recurrent(Cell):
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         gates = ops.dense(x, weight_ih, bias_ih)
         length = x.shape[0]
+        if has_open_axis(x, 0) or length == 0:               # a list has a length that is known; it is quicker where it can be
+            whole = ops.zeros((length, x.shape[1], self.hidden_size), state[0].dtype)
+            for i in range(length):
+                t = length - 1 - i if backward else i
+                h, state = self._next(gates[t], state, weight_hh, bias_hh, t, seq_length)
+                whole[t] = h
+            return whole, state
         outputs = []
         for i in range(length):
             t = length - 1 - i if backward else i
-            h, new = self.step(gates[t], ops.dense(state[0], weight_hh, bias_hh), state)
-            if seq_length is not None:
-                live = ops.expand_dims(seq_length > t, 1)
-                new = tuple([ops.where(live, after, before) for after, before in zip(new, state)])
-                h = ops.where(live, h, ops.zeros_like(h))
-            state = new
+            h, state = self._next(gates[t], state, weight_hh, bias_hh, t, seq_length)
             outputs.append(h)
         if backward:
             outputs = outputs[::-1]
         return ops.stack(outputs, 0), state
+
+    def _next(self, gates: Tensor, state: tuple[Tensor, ...], weight: Tensor, bias: Tensor | None, t: int,
+              seq_length: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """(the output, the state) behind step t."""
+        h, new = self.step(gates, ops.dense(state[0], weight, bias), state)
+        if seq_length is not None:
+            live = ops.expand_dims(seq_length > t, 1)
+            new = tuple([ops.where(live, after, before) for after, before in zip(new, state)])
+            h = ops.where(live, h, ops.zeros_like(h))
+        return h, new
 
     def _zero_state(self, x: Tensor) -> tuple[Tensor, ...]:
         shape = (self.num_layers * self.directions, x.shape[1], self.hidden_size)
