@@ -97,9 +97,9 @@ def _single(value):
     return cast(value, dtype=dt.float32) if is_array(value) else value
 
 
-def has_open_axis(x, axis):
-    """True in a graph for an axis whose size is known at run time only."""
-    return isinstance(x.shape[axis], Dim)
+def is_in_graph(x):
+    """True for what stands for a Tensor in a graph."""
+    return isinstance(x, AnfNode)
 
 
 def as_operand(value, dtype=None):

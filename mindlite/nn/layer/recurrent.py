@@ -19,7 +19,7 @@ from ...common.dtype import DTypeLike
 from ...common.errors import ArgumentError, ShapeError, ValueRangeError
 from ...common.initializer import Uniform, initializer
 from ...common.tensor import Parameter, ParameterTuple, Tensor
-from ...ops.define import has_open_axis
+from ...ops.define import is_in_graph
 from ...ops.gates import gru_gates, lstm_gates
 from ..cell import Cell
 from .basic import flag, positive_int
@@ -219,8 +219,11 @@ class _Recurrent(Cell):
         weight_ih, weight_hh, bias_ih, bias_hh = weights
         gates = ops.dense(x, weight_ih, bias_ih)
         length = x.shape[0]
-        if has_open_axis(x, 0) or length == 0:               # a list has a length that is known; it is quicker where it can be
-            whole = ops.zeros((length, x.shape[1], self.hidden_size), state[0].dtype)
+        # In a graph a loop, whatever the length. Eager mode joins rows quicker; nodes that Python runs over are no Tensors.
+        if is_in_graph(x) and isinstance(x, Tensor) or length == 0:
+            kind = dt.promote(gates.dtype, state[0].dtype)    # of the state behind a step
+            state = tuple([ops.cast(part, kind) for part in state])
+            whole = ops.zeros((length, x.shape[1], self.hidden_size), kind)
             for i in range(length):
                 t = length - 1 - i if backward else i
                 h, state = self._next(gates[t], state, weight_hh, bias_hh, t, seq_length)
