@@ -106,7 +106,8 @@ def specialise(function: Any, args: Sequence[Any], kwargs: dict[str, Any], name:
             continue
         found = {key for key in ev.store if isinstance(key, Place) and key.key in ev.guards.found
                  and can_vary(ev.guards.found[key.key][3])}
-        stale = {key for key in variables if isinstance(key, tuple) and key in {found[:2] for found in ev.guards.found}}
+        read = {key[:2] for key in ev.guards.found}
+        stale = {key for key in variables if isinstance(key, tuple) and key in read}
         if not found and not stale:
             return made
         variables |= found

@@ -24,7 +24,7 @@ from ..pynative.sharded import from_local, shard_in_place
 from .cell import Cell
 from .optim import Optimizer
 from .reducers import DistributedGradReducer, PipelineGradReducer, ranks_of_stage
-from .wrap import TrainOneStepCell
+from .wrap import InParts, TrainOneStepCell
 
 MODES = ("semi_auto", "sharding_propagation", "recursive_programming")
 LEVELS = {"level1": 1, "level2": 2, "level3": 3}
@@ -148,7 +148,7 @@ class AutoParallel(Cell):
         self._strategy_file = file_path
 
     def __call__(self, *inputs: Any) -> Any:
-        with under(**self._settings, **self._rows()):
+        with under(**{**self._settings, **self._rows()}):
             if self._stages > 1:
                 given = list(inputs)                         # a PipelineCell takes what each rank has
             else:
@@ -206,6 +206,8 @@ class AutoParallel(Cell):
         for cell in cells:
             if isinstance(cell, (DistributedGradReducer, PipelineGradReducer, TrainOneStepCell)):
                 cell.read_settings()
+        if self._stages > 1 and isinstance(self.network, Cell) and not any(isinstance(c, InParts) and c.has_stages for c in cells):
+            raise ArgumentError("AutoParallel: a pipeline has the stages of a PipelineCell, and the network has none")
         optimizer = getattr(self.network, "optimizer", None) or next((c for c in cells if isinstance(c, Optimizer)), None)
         if (self._strategy_file or self._save_to) and not isinstance(self.network, Cell):
             raise ArgumentError("AutoParallel: strategy files name Parameters, and a function has none", hint="give a Cell")

@@ -59,6 +59,8 @@ def staged(way, scheduler="1f1b", rows="data_parallel", level=None):
             optimizer(reduce(grads))
             return loss
         made = AutoParallel(train).enable_gradients_mean()
+    if rows == "full_batch":
+        made.enable_gradients_mean()                         # which a training step has anyway
     made.pipeline(stages, scheduler=scheduler).dataset_strategy(rows)
     if level:
         made.hsdp(threshold=0, optimizer_level=level)
@@ -171,6 +173,8 @@ def test_stages_are_not_searched():
     def run():
         with pytest.raises(ValueRangeError, match="finds none"):
             AutoParallel(network(1), "recursive_programming").pipeline(2)
+        with pytest.raises(ArgumentError, match="the network has none"):
+            AutoParallel(network(1)).pipeline(2)(Tensor(X), Tensor(Y))
         layouts = AutoParallel(network(1)).pipeline(2).dataset_strategy(((2, 1), (1, 1)))
         with pytest.raises(ValueRangeError, match="no Layouts"):
             layouts(Tensor(X), Tensor(Y))
