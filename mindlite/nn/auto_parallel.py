@@ -206,7 +206,8 @@ class AutoParallel(Cell):
         for cell in cells:
             if isinstance(cell, (DistributedGradReducer, PipelineGradReducer, TrainOneStepCell)):
                 cell.read_settings()
-        if self._stages > 1 and isinstance(self.network, Cell) and not any(isinstance(c, InParts) and c.has_stages for c in cells):
+        staged = any(isinstance(cell, InParts) and cell.has_stages for cell in cells)
+        if self._stages > 1 and isinstance(self.network, Cell) and not staged:
             raise ArgumentError("AutoParallel: a pipeline has the stages of a PipelineCell, and the network has none")
         optimizer = getattr(self.network, "optimizer", None) or next((c for c in cells if isinstance(c, Optimizer)), None)
         if (self._strategy_file or self._save_to) and not isinstance(self.network, Cell):

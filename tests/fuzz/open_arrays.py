@@ -19,12 +19,11 @@ import random
 import sys
 import time
 import traceback
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from random_arrays import (ALONG, FLOATS, LARGEST, PAIRS, REDUCED, ROUNDING, SHAPED, SIZES, SMOOTH, Difference, Writer, as64,
-                           compiled, flat, is_float, is_tame, room, unlike, values)
+                           as_said, compiled, flat, is_float, is_tame, room, unlike, values)
 
 import mindlite as ms
 from mindlite import Parameter, Tensor
@@ -494,16 +493,12 @@ def check(seed, operator=None):
     made = case(seed, operator)
     if made is None:
         return "nothing"
-    before = config.set(lanes=made.lanes, threads=made.threads)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with as_said(made):
             return run(made)
     except GraphSyntaxError as error:
         refused[str(error).splitlines()[0]] += 1
         return "no graph can say it"                     # a number of the run decides a size
-    finally:
-        config.set(**before)
 
 
 refused = collections.Counter()

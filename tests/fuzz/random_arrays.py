@@ -15,6 +15,7 @@ float64. What moves by more than a hundredth then hangs on a rounding (a tie, a 
 Everything follows from the seed.
 """
 import argparse
+import contextlib
 import inspect
 import itertools
 import linecache
@@ -470,20 +471,28 @@ def differing(made, ref, count):
 WAYS = {"vmap": vmapped, "jvp": pushed, "recorded": recorded, "recomputed": recomputed, "differences": differing}
 
 
+@contextlib.contextmanager
+def as_said(made):
+    """What is run in the block is run as a Case says, without a word on its numbers."""
+    before = config.set(lanes=made.lanes, threads=made.threads)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        config.set(**before)
+
+
 def check(seed, tables=None):
     """Run the case of a seed. Returns what was checked. raises : Difference, or the error of one of the ways"""
     made = case(seed, tables)
     if made is None:
         return "nothing"
-    before = config.set(lanes=made.lanes, threads=made.threads)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with as_said(made):
             return run(made)
     except GraphSyntaxError:
         return "no graph can say it"                     # a number of the run decides a size
-    finally:
-        config.set(**before)
 
 
 def run(made):

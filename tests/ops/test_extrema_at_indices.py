@@ -56,6 +56,9 @@ CALLS = {
     "tensor_scatter_min": lambda x, i, u: ops.tensor_scatter_min(x, i[:, None], u),
     "unsorted_segment_max": lambda x, i, u: ops.unsorted_segment_max(u, i, x.shape[0]),
     "unsorted_segment_min": lambda x, i, u: ops.unsorted_segment_min(u, i, x.shape[0]),
+    "tensor_scatter_mul": lambda x, i, u: ops.tensor_scatter_mul(x, i[:, None], u),
+    "tensor_scatter_div": lambda x, i, u: ops.tensor_scatter_div(x, i[:, None], u),
+    "unsorted_segment_prod": lambda x, i, u: ops.unsorted_segment_prod(u, i, x.shape[0]),
     "index_copy": lambda x, i, u: ops.index_copy(x, 0, i, u), "put": lambda x, i, u: ops.put(x[:, 0], i, u[:, 0])}
 
 
