@@ -64,7 +64,7 @@ def natural_exp_decay_lr(learning_rate: float, decay_rate: float, total_step: in
     """learning_rate * exp(-decay_rate * epoch), the epoch cut to a multiple of decay_epoch with is_stair."""
     _check("natural_exp_decay_lr", learning_rate=learning_rate, decay_rate=decay_rate, total_step=total_step,
            step_per_epoch=step_per_epoch, decay_epoch=decay_epoch)
-    return _by_epoch(total_step, step_per_epoch, lambda epoch: learning_rate * math.e ** (
+    return _by_epoch(total_step, step_per_epoch, lambda epoch: learning_rate * math.e ** (     # not exp: MindSpore's bits
         -decay_rate * (epoch // decay_epoch * decay_epoch if is_stair else epoch)))
 
 

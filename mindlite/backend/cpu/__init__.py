@@ -23,8 +23,7 @@ MAKERS = {"matmul": (blas, "matmul_kernel"), "conv2d": (convolution, "conv2d_ker
           "scan": (scan, "scan_kernel"), "running": (scan, "running_kernel"), "selected": (selected, "selected_kernel"),
           "sort": (sorting, "sort_kernel"), "median": (sorting, "median_kernel"), "lapack": (lapack, "lapack_kernel"),
           "pixels": (pixels, "pixels_kernel"), "fourier": (fourier, "fourier_kernel"),
-          "lattice": (lattice, "lattice_kernel"),
-          "search": (search, "search_kernel")}
+          "lattice": (lattice, "lattice_kernel"), "search": (search, "search_kernel")}
 
 
 def conv2d_plan(kind, dtype, sizes, finish="", target=None):
@@ -156,5 +155,4 @@ def _extrema(dtype):
 REASONS = {"matmul": _product, "conv2d": _convolution, "panel_matmul": _panels, "pool2d": _pooling, "index_add": _sums,
            "elements_add": _sums, "scatter": _sums, "topk": _best, "scan": _running, "running": _extrema,
            "selected": _chosen, "sort": _ordered, "median": _median, "lapack": _factored, "pixels": _pixels,
-           "fourier": _transformed, "lattice": _lattice,
-           "search": _searched}
+           "fourier": _transformed, "lattice": _lattice, "search": _searched}
