@@ -56,9 +56,9 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
                      for x in (input_lengths, target_lengths))
     lengths = reshape(lengths, shape=(batch, 1))
     blanks = full((batch, labels.shape[1], 1), blank, dtype=dt.int64)
-    states = reshape(concat((blanks, expand_dims(cast_to(labels, dt.int64), 2)), 2), shape=(batch, -1))
+    states = reshape(concat((blanks, expand_dims(cast_to(labels, dt.int64), 2)), 2), shape=(batch, count - 1))
     states = concat((states, full((batch, 1), blank, dtype=dt.int64)), 1)
-    before = concat((full((batch, 2), blank, dtype=dt.int64), states[:, :count - 2]), 1)
+    before = concat((full((batch, 2), blank, dtype=dt.int64), states), 1)[:, :count]
     barrier = where(logical_and(not_equal(states, blank), not_equal(states, before)), 0.0, _NONE)
     position, time = arange(count), reshape(arange(times), shape=(times, 1, 1))
     inside = logical_and(less(position, 2 * lengths + 1), logical_or(time > 0, less(position, 2)))

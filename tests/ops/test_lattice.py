@@ -96,3 +96,16 @@ def test_many_lattices_at_once_are_those_of_a_loop():
     found = many(Tensor(scores), Tensor(barrier)).asnumpy()
     for k in range(3):
         np.testing.assert_allclose(found[k], eval_rule[path_sums](scores[:, :, k], barrier[:, k], nothing=-1e30), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_loss_without_labels_is_that_of_blanks_alone_and_one_of_no_rows_is_empty(mode):
+    call = MODES[mode](lambda *operands: ops.ctc_loss(*operands, 0, "none")[0])
+
+    def of(rows, labels):
+        logs = ops.log_softmax(Tensor(np.random.default_rng(rows).standard_normal((4, rows, 3)).astype(np.float32)), -1)
+        sizes = [Tensor(np.full(rows, size, np.int32)) for size in (4, labels)]
+        return logs.asnumpy(), call(logs, Tensor(np.ones((rows, labels), np.int32)), *sizes).asnumpy()
+    logs, found = of(2, 0)
+    np.testing.assert_allclose(found, -logs[:, :, 0].sum(0), rtol=1e-5)
+    assert of(0, 2)[1].shape == (0,)
